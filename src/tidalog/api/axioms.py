@@ -1,7 +1,8 @@
 """The axioms of a knowledge base: which of its explicit triples they are, and what rules they become.
 
-`AxiomRules` holds the axioms in a knowledge base of their own, which runs the program of `owl.axiom_program`: an
-axiom that comes or goes changes the values of a few templates, and these are the rules to add and to remove.
+`AxiomRules` holds the axioms in a knowledge base of their own, which runs the program of `owl.axiom_program`:
+an axiom that comes or goes changes the values of a few templates, and these are the rules to add and to
+remove.
 """
 
 from __future__ import annotations
@@ -103,7 +104,8 @@ class AxiomRules:
         return bool(+self._equating)
 
     def change(self, removed: Iterable[Triple], added: Iterable[Triple]) -> tuple[RuleEdit, RuleEdit]:
-        """Removes axioms that are there and adds others; returns how the rules change, and the constraints."""
+        """Removes axioms that are there and adds others; returns how the rules change, and the
+        constraints."""
         update, gone, come = Update(), list(removed), list(added)
         self.axioms.difference_update(gone)
         self.axioms.update(come)

@@ -313,11 +313,12 @@ class KnowledgeBase(Reader):
         strict: bool | None = None,
         format: str | None = None,
     ) -> Ontology:
-        """Reads the axioms among the triples as rules, from now on, and adds those of files or a text in Turtle.
+        """Reads the axioms among the triples as rules, from now on, and adds those of files or a text in
+        Turtle.
 
         `profile` is rdfs, rdfs-plus or owl2-rl, the default.  `compiled=False` uses its generic rules over
-        triples.  With `strict`, a change that contradicts an axiom is refused.  Called again, it returns the same
-        ontology, with more axioms.
+        triples.  With `strict`, a change that contradicts an axiom is refused.  Called again, it returns the
+        same ontology, with more axioms.
         """
         from tidalog.api.ontologies import installed
 

@@ -1,7 +1,8 @@
 """`kb.ontology(…)`: the axioms of a knowledge base, compiled into rules and kept so.
 
-Invariant.  The axioms are explicit triples of the knowledge base like any others, and its rules named after the
-profile are those of the axioms.  A change of axioms is one update: the triples, and the edit of the rules.
+Invariant.  The axioms are explicit triples of the knowledge base like any others, and its rules named after
+the profile are those of the axioms.  A change of axioms is one update: the triples, and the edit of the
+rules.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ OntologySource = str | os.PathLike[str]
 
 
 class Ontology:
-    """The axioms of a knowledge base.  They are triples: `add` and `remove`, and any other update that inserts
-    or deletes such triples, change the rules that follow from them."""
+    """The axioms of a knowledge base.  They are triples: `add` and `remove`, and any other update that
+    inserts or deletes such triples, change the rules that follow from them."""
 
     def __init__(self, kb: KnowledgeBase, profile: str, *, compiled: bool, strict: bool) -> None:
         self._kb = kb
@@ -108,7 +109,8 @@ class Ontology:
     # --- changing it --------------------------------------------------------------------------------
 
     def add(self, source: OntologySource, *, format: str | None = None) -> Delta:
-        """Adds axioms: the path of a file, or a text in Turtle, which may use the prefixes of the knowledge base.
+        """Adds axioms: the path of a file, or a text in Turtle, which may use the prefixes of the knowledge
+        base.
 
         Raises `ProgramError` for malformed ones, and `UsageError` for triples of a text that are no axioms.
         """
@@ -120,8 +122,8 @@ class Ontology:
         return self._kb.apply(Update().insert(TRIPLE, triples))
 
     def remove(self, source: OntologySource, *, format: str | None = None) -> Delta:
-        """Removes axioms, given as in `add`.  A class without a name, `[ a owl:Restriction ; … ]`, is the one of
-        the ontology that has the same axioms."""
+        """Removes axioms, given as in `add`.  A class without a name, `[ a owl:Restriction ; … ]`, is the one
+        of the ontology that has the same axioms."""
         return self._kb._lock.run(self._remove, source, format)
 
     def _remove(self, source: OntologySource, format: str | None) -> Delta:
@@ -217,8 +219,9 @@ class Ontology:
 
     def catch_up(self) -> None:
         """Makes the rules those of the axioms, if they may not be."""
-        if not self._in_step and (edit := self._resynchronised()):
-            self._kb._edit_rules(edit)
+        while not self._in_step:
+            if edit := self._resynchronised():
+                self._kb._edit_rules(edit)
 
     def _concern(self, facts: Sequence[Facts]) -> bool:
         return self._filter.concern(facts, self._kb._open().analysis.triples)
@@ -235,7 +238,7 @@ class Ontology:
     def _resynchronised(self) -> RuleEdit:
         """The rule edit that makes the rules those of the explicit triples."""
         database = self._kb._open()
-        facts = [rows_of(database.engine, database.analysis, TRIPLE, True)]
+        facts = self._explicit()
         layout, known = database.analysis.triples, self._rules.axioms
         there = set(self._filter.axioms(facts, layout))
         rules = database.rules.rules
@@ -245,20 +248,25 @@ class Ontology:
         wanted = self._installed
         added = tuple(rule for name, rule in wanted.items() if own.get(name) != rule)
         removed = tuple(NamedRemoval(name) for name, rule in own.items() if wanted.get(name) != rule)
-        self._in_step = True
+        # The first rules over triples make triples of the facts of properties and classes.
+        self._in_step = layout.active
         return RuleEdit(added, removed, exact=True)
 
     def _equal_after(self, update: EncodedUpdate) -> bool:
         """Whether there are explicit owl:sameAs triples after an update."""
-        database = self._kb._open()
-        layout = database.analysis.triples
+        layout = self._kb._open().analysis.triples
         if self._filter.equalities(update.insertions, layout):
             return True
         gone = self._filter.equalities(update.deletions, layout)
         if not gone or not self._has_equal:
             return self._has_equal
-        known = rows_of(database.engine, database.analysis, TRIPLE, True)
-        return bool(self._filter.equalities([known], layout) - gone)
+        return bool(self._filter.equalities(self._explicit(), layout) - gone)
+
+    def _explicit(self) -> list[Facts]:
+        """The explicit triples."""
+        database = self._kb._open()
+        known = TRIPLE in database.analysis.predicates or database.analysis.triples.active
+        return [rows_of(database.engine, database.analysis, TRIPLE, True)] if known else []
 
     def _edit(self, removed: Iterable[Triple], added: Iterable[Triple], has_equal: bool) -> RuleEdit:
         """Changes the axioms; `has_equal`: whether there are explicit owl:sameAs triples."""

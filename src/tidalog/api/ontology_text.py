@@ -72,7 +72,7 @@ def _declared(text: bytes) -> dict[str, str]:
 def _is_path(source: str) -> bool:
     if "\n" in source or len(source) > 4096:
         return False
-    return source.strip().endswith(_ENDINGS) or bool(source.strip()) and os.path.isfile(source)
+    return source.strip().endswith(_ENDINGS) or (bool(source.strip()) and os.path.isfile(source))
 
 
 def _parsed(text: str, prefixes: Mapping[str, str]) -> list[Triple]:
@@ -93,7 +93,8 @@ def _parsed(text: str, prefixes: Mapping[str, str]) -> list[Triple]:
 
 
 def same_nodes(triples: Iterable[Triple], known: Iterable[Triple]) -> list[Triple]:
-    """Triples with the blank nodes of known ones in the place of their own: of those with the same triples."""
+    """Triples with the blank nodes of known ones in the place of their own: of those with the same
+    triples."""
     wanted = list(triples)
     axioms = list(known)
     there = {term for triple in axioms for term in triple if isinstance(term, BlankNode)}

@@ -1,7 +1,8 @@
 """The program over the axioms of an ontology: their closure, and which rules follow from them.
 
-It has the static rules of a profile (scm-*, lists), and for each template a rule whose facts are the values of its
-variables.  Maintained under changes of axioms, the changes of these facts are the changes of the compiled rules.
+It has the static rules of a profile (scm-*, lists), and for each template a rule whose facts are the values
+of its variables.  Maintained under changes of axioms, the changes of these facts are the changes of the
+compiled rules.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from tidalog.model.program import Atom, BodyLiteral, Call, Condition, Program, R
 from tidalog.model.terms import IRI
 from tidalog.owl.profiles import PROFILES, profile_named, profile_text
 from tidalog.owl.stages import Stages, Template, stages_of
-from tidalog.owl.vocabulary import DOMAIN, RANGE, SUB_CLASS, SUB_PROPERTY, THING
+from tidalog.owl.vocabulary import DOMAIN, RANGE, SAME_AS, SUB_CLASS, SUB_PROPERTY, THING
 from tidalog.rdf.layout import TRIPLE, TYPE
 
 _DIRECT: Final[Mapping[IRI, str]] = {
@@ -29,12 +30,19 @@ _DIRECT: Final[Mapping[IRI, str]] = {
 """The predicates of `reductions.rls`."""
 _REDUCED: Final = frozenset({"cax-sco", "prp-spo1", "prp-dom", "prp-rng", "rdfs9", "rdfs7", "rdfs2", "rdfs3"})
 _COVERED: Final = frozenset({"cax-eqc1", "cax-eqc2", "prp-eqp1", "prp-eqp2", "cls-int2", "cls-uni"})
-"""What these derive follows by cax-sco and prp-spo1, from what scm-eqc1, scm-eqp1, scm-int and scm-uni derive."""
-_X, _C = Variable("x"), Variable("c")
-_MEMBERSHIP: Final = Atom(TRIPLE, (_X, TYPE, _C))
-_BLANK: Final = Condition(Call("ISBLANK", (_C,)))
-_MEMBER: Final = Template(
-    Rule((_MEMBERSHIP,), (_MEMBERSHIP, _BLANK), "member"), (_MEMBERSHIP, _BLANK), (), (_X, _C)
+"""What these derive follows by cax-sco and prp-spo1, from what scm-eqc1, scm-eqp1, scm-int and scm-uni
+derive."""
+_X, _Z, _C = Variable("x"), Variable("z"), Variable("c")
+_UNNAMED: Final = (Atom(TRIPLE, (_X, TYPE, _C)), Condition(Call("ISBLANK", (_C,))))
+_SAME: Final = Atom(TRIPLE, (_X, SAME_AS, _Z))
+_MEMBERS: Final = (
+    Template(Rule(_UNNAMED[:1], _UNNAMED, "member"), _UNNAMED, (), (_X, _C)),
+    Template(
+        Rule((Atom(TRIPLE, (_Z, TYPE, _C)),), (*_UNNAMED, _SAME), "member-same"),
+        _UNNAMED,
+        (_SAME,),
+        (_X, _C),
+    ),
 )
 """An axiom that gives an individual a class without a name is a fact of the helper of this class."""
 
@@ -62,7 +70,7 @@ def axiom_program(profile: str) -> Program:
 def compiled_templates(stages: Stages) -> Iterator[Template]:
     """The templates whose rules follow from no others, and that of members of classes without names."""
     yield from (template for template in stages.templates if template.name not in _COVERED)
-    yield _MEMBER
+    yield from _MEMBERS
 
 
 def _answering(template: Template) -> Iterator[Rule]:

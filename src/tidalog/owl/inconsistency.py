@@ -14,7 +14,8 @@ from tidalog.rdf.layout import TRIPLE
 
 @dataclass(frozen=True)
 class Inconsistency:
-    """`rule` is the name of the W3C's rule.  The triples that it needs: those of the ontology, and the others."""
+    """`rule` is the name of the W3C's rule.  The triples that it needs: those of the ontology, and the
+    others."""
 
     rule: str
     axioms: tuple[Triple, ...]
@@ -50,8 +51,8 @@ def shown_triples(triples: Iterable[Triple], writer: TermWriter) -> str:
 
 
 def as_query(rule: Rule) -> tuple[tuple[Variable, ...], Rule]:
-    """The variables of a constraint, and a rule without a head that is the body of a query: one without variables
-    gets one."""
+    """The variables of a constraint, and a rule without a head that is the body of a query: one without
+    variables gets one."""
     found = tuple(dict.fromkeys(v for literal in rule.body for v in variables(literal)))
     if found:
         return found, rule

@@ -97,9 +97,8 @@ def malformed(triples: Iterable[Triple], writer: TermWriter) -> Iterator[Diagnos
         ):
             why = "a negative assertion has a source, a property and a target"
             yield bad(triple, why, "add owl:assertionProperty and owl:targetIndividual or owl:targetValue")
-        if property_ == FIRST and not graph.objects(subject, REST):
-            if not graph.uses.get(subject):
-                yield bad(triple, "it is part of no list", "write lists as ( … )")
+        if property_ == FIRST and not graph.objects(subject, REST) and not graph.uses.get(subject):
+            yield bad(triple, "it is part of no list", "write lists as ( … )")
 
 
 def _is_count(term: Term) -> bool:

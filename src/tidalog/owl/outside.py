@@ -47,12 +47,10 @@ _DECLARATIONS: Final = frozenset(
 """Types that say what a name is, and nothing else."""
 
 _NOT_IN_RL: Final[dict[IRI, str]] = {
-    owl("cardinality"): "exact cardinalities are no rules: they ask for values that nobody has named",
-    owl(
-        "qualifiedCardinality"
-    ): "exact cardinalities are no rules: they ask for values that nobody has named",
-    owl("minCardinality"): "a least number asks for values that nobody has named",
-    owl("minQualifiedCardinality"): "a least number asks for values that nobody has named",
+    owl("cardinality"): "exact cardinalities are no rules: they ask for values without names",
+    owl("qualifiedCardinality"): "exact cardinalities are no rules: they ask for values without names",
+    owl("minCardinality"): "a least number asks for values without names",
+    owl("minQualifiedCardinality"): "a least number asks for values without names",
     owl("hasSelf"): "OWL 2 RL has no hasSelf",
     owl("disjointUnionOf"): "OWL 2 RL has no disjoint unions",
     owl("datatypeComplementOf"): "literals have no types here",

@@ -1,10 +1,11 @@
 """The compiled rules of an ontology, kept up to date with the values of templates.
 
-A template with values is a rule over the classes and properties that they name.  A class without a name is a helper
-predicate, `ontology_class_…`, and never a triple.  Helpers with one rule, such as the rest of a list, are replaced by
-its body.
+A template with values is a rule over the classes and properties that they name.  A class without a name is a
+helper predicate, `ontology_class_…`, and never a triple.  Helpers with one rule, such as the rest of a list,
+are replaced by its body.
 
-Invariant.  `rules` are the rules of all values: each once, under the name of one of the templates that give it.
+Invariant.  `rules` are the rules of all values: each once, under the name of one of the templates that give
+it.
 """
 
 from __future__ import annotations
@@ -79,7 +80,8 @@ class CompiledRules:
         return self._emit(touched)
 
     def instances(self) -> Iterator[tuple[Template, Values, Rule]]:
-        """Every template with values, and the rule that it becomes, which has the variables of the template."""
+        """Every template with values, and the rule that it becomes, which has the variables of the
+        template."""
         for (name, values), rule in self._raw.items():
             yield self._templates[name], values, rule
 
@@ -192,9 +194,9 @@ class CompiledRules:
         rule = self._raw.get(key)
         if rule is None:
             return None
-        if rule.heads and self._is_helper(rule.heads[0].predicate):
-            if self._body_of(rule.heads[0].predicate, set()) is not None:
-                return None
+        head = rule.heads[0] if rule.heads else None
+        if head and self._is_helper(head.predicate) and self._body_of(head.predicate, set()) is not None:
+            return None
         body = self._unfolded(rule.body, set())
         if body is None or (rule.heads and rule.heads[0] in body):
             return None

@@ -4,11 +4,12 @@ A rule of a profile reads or derives triples of a property, or members of a clas
 
     ?y a ?c :- ?p rdfs:range ?c, triple(?x, ?p, ?y)
 
-Its *static* literals read axioms alone and bind these variables; for each answer, what remains is a rule over one
-property and one class.  So is every rule split here.  A helper predicate of the profile that has static and other
-literals is split too: its arguments that are bound by static literals become a part of its name.
+Its *static* literals read axioms alone and bind these variables; for each answer, what remains is a rule over
+one property and one class.  So is every rule split here.  A helper predicate of the profile that has static
+and other literals is split too: its arguments that are bound by static literals become a part of its name.
 
-Invariant.  A variable in the position of a property or class in `dynamic` literals or the head is among `variables`.
+Invariant.  A variable in the position of a property or class in `dynamic` literals or the head is among
+`variables`.
 """
 
 from __future__ import annotations

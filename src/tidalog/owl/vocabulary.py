@@ -1,7 +1,7 @@
 """The names of RDF, RDFS and OWL that an ontology is written in, and which triples are axioms.
 
-An axiom is a triple whose property is one of `PROPERTIES`, or that gives one of the types `CLASSES`, or a class
-without a name as a type.  All other triples are data.
+An axiom is a triple whose property is one of `PROPERTIES`, or that gives one of the types `CLASSES`, or a
+class without a name as a type.  All other triples are data.
 """
 
 from __future__ import annotations
@@ -45,9 +45,10 @@ _OF_OWL: Final = (
     "allValuesFrom annotatedProperty annotatedSource annotatedTarget assertionProperty bottomDataProperty "
     "bottomObjectProperty cardinality complementOf datatypeComplementOf disjointUnionOf disjointWith "
     "distinctMembers equivalentClass equivalentProperty hasKey hasSelf hasValue intersectionOf inverseOf "
-    "maxCardinality maxQualifiedCardinality members minCardinality minQualifiedCardinality onClass onDataRange "
-    "onDatatype onProperties onProperty oneOf propertyChainAxiom propertyDisjointWith qualifiedCardinality "
-    "someValuesFrom sourceIndividual targetIndividual targetValue unionOf withRestrictions"
+    "maxCardinality maxQualifiedCardinality members minCardinality minQualifiedCardinality onClass "
+    "onDataRange onDatatype onProperties onProperty oneOf propertyChainAxiom propertyDisjointWith "
+    "qualifiedCardinality someValuesFrom sourceIndividual targetIndividual targetValue unionOf "
+    "withRestrictions"
 )
 PROPERTIES: Final = frozenset(
     {
@@ -63,10 +64,10 @@ PROPERTIES: Final = frozenset(
 """Properties of axioms."""
 
 _CLASSES_OF_OWL: Final = (
-    "AllDifferent AllDisjointClasses AllDisjointProperties AnnotationProperty AsymmetricProperty Class DataRange "
-    "DatatypeProperty DeprecatedClass DeprecatedProperty FunctionalProperty InverseFunctionalProperty "
-    "IrreflexiveProperty NegativePropertyAssertion ObjectProperty Ontology OntologyProperty ReflexiveProperty "
-    "Restriction SymmetricProperty TransitiveProperty"
+    "AllDifferent AllDisjointClasses AllDisjointProperties AnnotationProperty AsymmetricProperty Class "
+    "DataRange DatatypeProperty DeprecatedClass DeprecatedProperty FunctionalProperty "
+    "InverseFunctionalProperty IrreflexiveProperty NegativePropertyAssertion ObjectProperty Ontology "
+    "OntologyProperty ReflexiveProperty Restriction SymmetricProperty TransitiveProperty"
 )
 CLASSES: Final = frozenset(
     {
