@@ -1,6 +1,7 @@
 """Generated ontologies and data: every construct of OWL 2 RL over few names, so that axioms meet.
 
-`Generator.axiom` is a group of triples that belong together: a class expression with its axiom, or one triple.
+`Generator.axiom` is a group of triples that belong together: one triple, or a class expression with its
+axiom.
 """
 
 from __future__ import annotations
@@ -40,7 +41,12 @@ class Generator:
             kinds += [self._characteristic, self._characteristic, self._inverse, self._equivalent_properties]
             kinds += [self._equivalent_classes]
         if profile == "owl2-rl":
-            kinds += [self._expression_below, self._expression_below, self._expression_above, self._list_axiom]
+            kinds += [
+                self._expression_below,
+                self._expression_below,
+                self._expression_above,
+                self._list_axiom,
+            ]
             kinds += [self._named_list, self._disjoint, self._chain, self._negative, self._declaration]
             kinds += [self._member, self._inverse_node]
         if equality and profile != "rdfs":
@@ -144,7 +150,9 @@ class Generator:
             case 1:
                 return [(self._property(), TYPE, owl("InverseFunctionalProperty"))]
             case 2:
-                head, cells = self._list(list(random.sample([*PROPERTIES, *ATTRIBUTES], random.randint(1, 2))))
+                head, cells = self._list(
+                    list(random.sample([*PROPERTIES, *ATTRIBUTES], random.randint(1, 2)))
+                )
                 return [*cells, (random.choice(CLASSES), owl("hasKey"), head)]
             case _:
                 node = self._node()

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import tidalog
 from tidalog.model.program import Program
-from tidalog.model.terms import OWL, BlankNode, IRI, Term
+from tidalog.model.terms import IRI, OWL, BlankNode, Term
 from tidalog.owl.profiles import is_of_equality, profile_named
 from tidalog.owl.vocabulary import Triple
 from tidalog.reference import evaluate, violations
@@ -16,8 +16,8 @@ NOTHING = IRI(OWL + "Nothing")
 
 
 def meaning(triples: Iterable[Triple], profile: str, *, equality: bool) -> set[Triple]:
-    """All triples that hold.  Without `equality`, the rules eq-* are left out: nothing is the same as anything
-    else."""
+    """All triples that hold.  Without `equality`, the rules eq-* are left out: nothing is the same as another
+    thing."""
     rules = [r for r in profile_named(profile).rules if equality or not is_of_equality(r)]
     model = evaluate(Program(rules=tuple(rules)), {"triple": set(triples)})
     return set(model["triple"])
@@ -45,7 +45,9 @@ def visible(triples: Iterable[Triple]) -> set[Triple]:
 
 def _is_unnamed(triple: Triple) -> bool:
     _, property_, object_ = triple
-    return property_ == IRI("http://www.w3.org/1999/02/22-rdf-syntax-ns#type") and isinstance(object_, BlankNode)
+    return property_ == IRI("http://www.w3.org/1999/02/22-rdf-syntax-ns#type") and isinstance(
+        object_, BlankNode
+    )
 
 
 def shown(triples: Iterable[tuple[Term, ...]]) -> list[str]:

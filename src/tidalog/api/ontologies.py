@@ -11,7 +11,7 @@ from tidalog.api.ontology import Ontology
 from tidalog.api.ontology_text import read_axioms
 from tidalog.model.errors import UsageError
 from tidalog.owl.diagnostics import AnotherProfile, UnknownProfile
-from tidalog.owl.profiles import PROFILES
+from tidalog.owl import PROFILES
 from tidalog.rdf.layout import TRIPLE
 
 if TYPE_CHECKING:

@@ -6,3 +6,7 @@ ontology, and `residual` makes of every answer a rule with the names of the onto
 `malformed` say which axioms have no such rules, or none that say all they mean.  Nothing here evaluates:
 `api.ontology` does, and maintains it.
 """
+
+from typing import Final
+
+PROFILES: Final = ("rdfs", "rdfs-plus", "owl2-rl")

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Final
 
+from tidalog.model.term_text import TermWriter
 from tidalog.model.terms import IRI, OWL, BlankNode, Term
 from tidalog.owl.vocabulary import FIRST, NIL, REST, Triple
+from tidalog.rdf.layout import TYPE
 
 
 class AxiomGraph:
@@ -46,6 +49,43 @@ class AxiomGraph:
                 return f"a node has {rest} rdf:rest" if rest else "it does not end with rdf:nil"
             (node,) = self.objects(node, REST)
         return None
+
+    # --- text ---------------------------------------------------------------------------------------
+
+    def text(self, triple: Triple, writer: TermWriter) -> str:
+        """An axiom in the manner of Turtle: from a subject with a name, with what its blank nodes are."""
+        seen: set[Term] = set()
+        while isinstance(triple[0], BlankNode) and triple[0] not in seen and self.uses.get(triple[0]):
+            seen.add(triple[0])
+            triple = self.uses[triple[0]][0]
+        subject, property_, object_ = triple
+        words = (self._term(subject, writer, 0), _verb(property_, writer), self._term(object_, writer, 0))
+        return " ".join(words)
+
+    def _term(self, term: Term, writer: TermWriter, depth: int) -> str:
+        if not isinstance(term, BlankNode) or term not in self._about:
+            return writer.term(term)
+        if depth == _DEEPEST:
+            return "[ … ]"
+        if self.fault_of_list(term) is None:
+            elements = [self._term(one, writer, depth + 1) for one in self.elements(term)]
+            return f"( {' '.join([*elements[:_MOST], *(['…'] if len(elements) > _MOST else [])])} )"
+        parts = [
+            f"{_verb(property_, writer)} {self._term(object_, writer, depth + 1)}"
+            for property_, objects in self._about[term].items()
+            for object_ in objects
+            if (property_, object_) != (TYPE, owl("Restriction"))
+        ]
+        return f"[ {' ; '.join(parts)} ]"
+
+
+_DEEPEST: Final = 4
+_MOST: Final = 6
+"""Elements of a list that are shown."""
+
+
+def _verb(property_: Term, writer: TermWriter) -> str:
+    return "a" if property_ == TYPE else writer.term(property_)
 
 
 def owl(name: str) -> IRI:

@@ -16,7 +16,8 @@ from typing import Final
 from tidalog.lang import parse_with_warnings
 from tidalog.model.program import Atom, BodyLiteral, Call, Condition, Program, Rule, Variable
 from tidalog.model.terms import IRI
-from tidalog.owl.profiles import PROFILES, profile_named, profile_text
+from tidalog.owl import PROFILES
+from tidalog.owl.profiles import profile_named, profile_text
 from tidalog.owl.stages import Stages, Template, stages_of
 from tidalog.owl.vocabulary import DOMAIN, RANGE, SAME_AS, SUB_CLASS, SUB_PROPERTY, THING
 from tidalog.rdf.layout import TRIPLE, TYPE

@@ -78,7 +78,7 @@ class AboutVocabulary(Diagnostic):
 class DataRange(Diagnostic):
     number = "W026"
     title = "{axiom} asks for the type of a literal"
-    reason = "literals have no types here, so no rule finds the values of {range}"
+    reason = "literals have no types here, so no rule finds such values"
     hint = "write a rule with DATATYPE(?value)"
 
 

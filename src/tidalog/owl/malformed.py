@@ -10,7 +10,6 @@ from tidalog.model.term_text import TermWriter
 from tidalog.model.terms import IRI, BlankNode, Term, numeric_value
 from tidalog.owl.axiom_graph import AxiomGraph, owl
 from tidalog.owl.diagnostics import MalformedAxiom, MalformedList
-from tidalog.owl.inconsistency import shown_triples
 from tidalog.owl.vocabulary import (
     DOMAIN,
     EQUIVALENT_CLASS,
@@ -69,14 +68,14 @@ def malformed(triples: Iterable[Triple], writer: TermWriter) -> Iterator[Diagnos
     graph = AxiomGraph(triples)
 
     def bad(triple: Triple, why: str, hint: str = "") -> MalformedAxiom:
-        return MalformedAxiom(axiom=shown_triples([triple], writer), why=why, hint=hint)
+        return MalformedAxiom(axiom=graph.text(triple, writer), why=why, hint=hint)
 
     for triple in graph.triples:
         subject, property_, object_ = triple
         if property_ in _LISTS:
             fault = graph.fault_of_list(object_)
             if fault is not None:
-                yield MalformedList(axiom=shown_triples([triple], writer), why=fault)
+                yield MalformedList(axiom=graph.text(triple, writer), why=fault)
             elif property_ == owl("propertyChainAxiom") and not list(graph.elements(object_)):
                 yield bad(triple, "a chain has at least one property")
         elif property_ in _NAMES and not isinstance(object_, IRI | BlankNode):

@@ -10,7 +10,6 @@ from tidalog.model.term_text import TermWriter
 from tidalog.model.terms import IRI, OWL, RDF, RDFS, BlankNode, Term, numeric_value
 from tidalog.owl.axiom_graph import AxiomGraph, owl
 from tidalog.owl.diagnostics import AboutVocabulary, DataRange, OutsideProfile, WrongSide
-from tidalog.owl.inconsistency import shown_triples
 from tidalog.owl.vocabulary import (
     DOMAIN,
     EQUIVALENT_CLASS,
@@ -85,7 +84,10 @@ def outside(
 ) -> Iterator[Diagnostic]:
     """Warnings about axioms, each of them once."""
     graph = AxiomGraph(triples)
-    shown: Callable[[Triple], str] = lambda triple: shown_triples([triple], writer)  # noqa: E731
+
+    def shown(triple: Triple) -> str:
+        return graph.text(triple, writer)
+
     for triple in graph.triples:
         if profile == "owl2-rl":
             yield from _outside_rl(triple, graph, shown)
@@ -132,7 +134,7 @@ def _outside_rl(triple: Triple, graph: AxiomGraph, shown: Callable[[Triple], str
     if property_ in (owl("someValuesFrom"), owl("onClass")) and (
         is_datatype(object_) or IRI(RDFS + "Datatype") in graph.objects(object_, TYPE)
     ):
-        yield DataRange(axiom=shown(triple), range=shown((object_,) * 3).split(" ")[0])
+        yield DataRange(axiom=shown(triple))
 
 
 def _sides(

@@ -10,7 +10,6 @@ from typing import Final
 from tidalog.lang import parse_with_warnings
 from tidalog.model.program import Atom, Rule, Variable, variables
 
-PROFILES: Final = ("rdfs", "rdfs-plus", "owl2-rl")
 _CHECKED: Final = frozenset({"owl2-rl"})
 """Profiles with constraints."""
 _EQUALITY: Final = "eq-"
