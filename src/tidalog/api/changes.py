@@ -68,6 +68,19 @@ class NoJournal:
         pass
 
 
+class Axioms(Protocol):
+    """What makes rules of axioms, which are triples."""
+
+    def before(self, change: Change) -> Change:
+        """The change with the rule edit that belongs to it."""
+
+    def after(self, change: Change) -> RuleEdit:
+        """The rule edit that is to follow a change."""
+
+    def lost(self) -> None:
+        """Called when a change was not applied, or is rolled back."""
+
+
 class Changes:
     def __init__(
         self,
@@ -84,6 +97,7 @@ class Changes:
         self._evaluations, self._emit = evaluations, emit
         self.options = options
         self.journal: Journal = NoJournal()
+        self.axioms: Axioms | None = None
         self._opened, self._lock, self._subscriptions, self._note = opened, lock, subscriptions, note
         self._block: Block | None = None
         """The block of changes that are applied as one."""
@@ -98,7 +112,26 @@ class Changes:
         progress: ProgressCallback | None = None,
         when: When = "now",
     ) -> Outcome:
-        """Applies a change, and notes it."""
+        """Applies a change with the rule edit of its axioms, and notes it."""
+        if self.axioms is None:
+            return self._perform(change, upcoming, options, progress, when)
+        try:
+            outcome = self._perform(self.axioms.before(change), upcoming, options, progress, when)
+        except BaseException:
+            self.axioms.lost()
+            raise
+        if edit := self.axioms.after(change):
+            self.edit_rules(edit)
+        return outcome
+
+    def _perform(
+        self,
+        change: Change,
+        upcoming: Sequence[EncodedUpdate],
+        options: Options | None,
+        progress: ProgressCallback | None,
+        when: When,
+    ) -> Outcome:
         database, published = self._opened(), bool(self._subscriptions)
         now = database.is_checked or published or (change.load is not None and change.load.is_checked)
         now = now or self._evaluations.follow_changes
@@ -143,6 +176,10 @@ class Changes:
             with self._evaluations.suspended(), self.journal.as_one(), block:
                 self._block = block
                 yield
+        except BaseException:
+            if self.axioms is not None:
+                self.axioms.lost()
+            raise
         finally:
             self._block = around
         if around is None and self._evaluations.follow_changes:

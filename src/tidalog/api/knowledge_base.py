@@ -17,7 +17,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TypeVar, overload
+from typing import TYPE_CHECKING, TypeVar, overload
 
 from tidalog.analysis.functions import with_atoms
 from tidalog.analysis.parameters import with_option_values
@@ -58,6 +58,9 @@ from tidalog.model.terms import Term
 from tidalog.model.update import EncodedUpdate, Label
 from tidalog.storage.records import LOAD
 
+if TYPE_CHECKING:
+    from tidalog.api.ontology import Ontology
+
 F = TypeVar("F", bound=Callable[..., object])
 
 
@@ -69,6 +72,7 @@ class KnowledgeBase(Reader):
         super().__init__(limits, self._subscriptions.deliver, options)
         self._evaluations = Evaluations(self._open())
         self._continuous = Queries(self)
+        self._ontology: Ontology | None = None
         self._changes = Changes(
             self._open,
             self._lock,
@@ -298,6 +302,29 @@ class KnowledgeBase(Reader):
     def _edit_rules(self, edit: RuleEdit) -> Delta:
         """Applies a rule edit as an update.  If nothing is derived yet, it only changes the program."""
         return self._changes.edit_rules(edit)
+
+    @locked
+    def ontology(
+        self,
+        source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
+        *,
+        profile: str | None = None,
+        compiled: bool | None = None,
+        strict: bool | None = None,
+        format: str | None = None,
+    ) -> Ontology:
+        """Reads the axioms among the triples as rules, from now on, and adds those of files or a text in
+        Turtle.
+
+        `profile` is rdfs, rdfs-plus or owl2-rl, the default.  `compiled=False` uses its generic rules over
+        triples.  With `strict`, a change that contradicts an axiom is refused.  Called again, it returns the
+        same ontology, with more axioms.
+        """
+        from tidalog.api.ontologies import installed
+
+        self._open()
+        self._ontology = installed(self, self._ontology, source, profile, compiled, strict, format)
+        return self._ontology
 
     # --- facts --------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from tidalog.io.update_diagnostics import UnknownPredicate
 from tidalog.lang.names import full_name
 from tidalog.model.errors import UsageError
 from tidalog.model.program import Aggregate, Atom, Negation, Rule, Variable, flat_literals
-from tidalog.model.registered import is_of_query
+from tidalog.model.registered import OF_ONTOLOGY, is_of_query
 from tidalog.model.term_text import NAME, from_python
 from tidalog.model.terms import Term
 from tidalog.rdf.layout import TRIPLE
@@ -122,8 +122,9 @@ def parameter_terms(parameters: Mapping[str, object]) -> dict[str, Term]:
 
 
 def is_hidden(relation: str) -> bool:
-    """Whether a relation is internal: memo relations, groups, views of triples, those of queries."""
-    return is_computed(relation) or is_of_query(relation)
+    """Whether a relation is internal: memo relations, groups, views of triples, those of queries and
+    ontologies."""
+    return is_computed(relation) or is_of_query(relation) or relation.startswith(OF_ONTOLOGY)
 
 
 def is_computed(relation: str) -> bool:

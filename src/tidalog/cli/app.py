@@ -117,12 +117,12 @@ def run_command(
         bool, flag("Print the plans of the rules, with estimated and actual rows.", "--plan")
     ] = False,
     quiet: Annotated[bool, flag("Print only the outputs.", "--quiet", "-q")] = False,
-) -> None:
+) -> int:
     """Materialise programs, write what @export names, print what @output names."""
     from tidalog.cli.run import run
     from tidalog.cli.work import Work
 
-    run(report, Work(programs, inputs, store, bad_rows), output, export_dir, stats, rows, quiet, plan)
+    return run(report, Work(programs, inputs, store, bad_rows), output, export_dir, stats, rows, quiet, plan)
 
 
 @command(app, "apply")

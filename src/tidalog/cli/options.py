@@ -15,6 +15,7 @@ from tidalog.maintain.registry import AUTO, MARKING_OPTIONS, ORDERS, STRATEGY_OP
 from tidalog.model.errors import UsageError
 from tidalog.model.term_text import parse_any
 from tidalog.model.terms import Term
+from tidalog.owl import PROFILES
 
 STANDARD_INPUT: Final = "-"
 SHOWN_ROWS: Final = 20
@@ -65,6 +66,12 @@ class Inputs:
     header: Annotated[
         bool, flag("The first line of delimited text given with -f has column names.", "--header")
     ] = False
+    ontology: Annotated[
+        list[Path] | None, value("FILE", "Read the axioms of this RDF file as rules.", "--ontology")
+    ] = None
+    profile: Annotated[
+        str | None, choice("Read the axioms among all triples as rules, by this profile", PROFILES)
+    ] = None
     parameter: Parameters = None
     dialect: DialectName = None
     max_facts: Annotated[int | None, value("N", "Stop beyond this many facts.", min=1)] = None

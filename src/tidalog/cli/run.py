@@ -1,5 +1,7 @@
 """`tidalog run`: materialise, write @export, print @output.
 
+If facts contradict an ontology, they are named, and the exit code is 1.
+
 JSON: `outputs` (predicate → columns, rows), `exports` (paths), `stats` (as `--stats` writes them), and with
 `--plan` the `plan`.
 """
@@ -13,7 +15,7 @@ from typing import TYPE_CHECKING
 from tidalog.api.naming import known_predicate
 from tidalog.api.stats import Stats, summary
 from tidalog.cli.options import read_limit
-from tidalog.cli.report import Report, print_output, print_predicates, result_json, write_text
+from tidalog.cli.report import FAILED, Report, print_output, print_predicates, result_json, write_text
 from tidalog.cli.work import Work, prepared
 from tidalog.model.amounts import counted
 
@@ -30,9 +32,12 @@ def run(
     rows: int,
     quiet: bool,
     plan: bool,
-) -> None:
+) -> int:
     with prepared(work, report) as kb:
         kb.materialise()
+        contradictions = kb.ontology().inconsistency_warnings() if work.has_ontology else []
+        report.warn(contradictions)
+        code = FAILED if contradictions else 0
         if work.store is not None:
             from tidalog.api.stored import StoredKnowledgeBase
 
@@ -53,7 +58,7 @@ def run(
                 "stats": stats.to_json(),
             }
             report.finish(content | ({"plan": kb.plan().to_dict()} if plan else {}))
-            return
+            return code
         for name, result in results.items():
             print_output(name, result, read_limit(rows))
             print()
@@ -62,6 +67,7 @@ def run(
             print()
         if not quiet:
             _print_figures(kb, stats, written, with_counts=not results)
+    return code
 
 
 def _print_figures(kb: KnowledgeBase, stats: Stats, written: list[Path], *, with_counts: bool) -> None:

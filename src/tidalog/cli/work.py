@@ -45,6 +45,10 @@ class Work:
     late: str = "0s"
     """How much older than the time of windows an update may be."""
 
+    @property
+    def has_ontology(self) -> bool:
+        return bool(self.inputs.ontology or self.inputs.profile)
+
 
 def prepared(work: Work, report: Report | None, query: str = "") -> KnowledgeBase:
     """A materialised knowledge base with all programs and facts; prints the warnings.
@@ -63,6 +67,8 @@ def prepared(work: Work, report: Report | None, query: str = "") -> KnowledgeBas
     except BaseException:
         kb.close()
         raise
+    if report is not None and work.has_ontology:
+        report.warn(kb.ontology().warnings)
     if report is not None:
         report.warn(w for w in kb.warnings if not (w.number == "W011" and f"${w.values['name']}" in query))
     return kb
@@ -99,6 +105,8 @@ def _fill(
     for predicate, file in facts:
         header = has_header(Path(file)) if work.inputs.header else None
         kb.insert(predicate, Path(file), header=header, on_error=on_error, quarantine=bad.file_of(predicate))
+    if work.has_ontology:
+        kb.ontology(work.inputs.ontology or (), profile=work.inputs.profile)
 
 
 def has_header(path: Path) -> bool | None:

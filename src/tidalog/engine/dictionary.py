@@ -337,6 +337,11 @@ class Dictionary(Owner[Terms]):
         found: Mask = self.arrays.kind[ids] > kernels.BLANK
         return found
 
+    def is_typed(self, ids: Ids) -> Mask:
+        """Which terms are literals with a datatype that are not 64-bit integers, doubles or booleans."""
+        found: Mask = self.arrays.kind[ids] == kernels.LITERAL
+        return found
+
     def decode_text(self, ids: Ids, write: Callable[[Term], str] | None = None) -> pa.Array:
         """Text of format `any`, or what `write` makes of every distinct term."""
         ids = np.ascontiguousarray(ids)

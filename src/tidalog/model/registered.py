@@ -15,6 +15,8 @@ from tidalog.model.program import Program
 MARK: Final = "|"
 GIVEN: Final = f"{MARK}given"
 """Ends the name of the predicate that has the explicit facts of another one."""
+OF_ONTOLOGY: Final = "ontology_"
+"""Begins the names of the predicates that ontologies use inside."""
 
 Emit = Literal["rstream", "istream", "dstream", "changes"]
 """What is emitted: all answers; those that came; those that went; both of these."""
