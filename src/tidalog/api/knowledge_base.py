@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -51,7 +51,6 @@ from tidalog.io.update_times import Clock
 from tidalog.lang import print_rule
 from tidalog.lang.updates import ScriptUpdate
 from tidalog.maintain.choose import Options
-from tidalog.model.errors import Diagnostic
 from tidalog.model.program import Program
 from tidalog.model.registered import is_of_query
 from tidalog.model.rule_edit import RuleEdit
@@ -147,11 +146,6 @@ class KnowledgeBase(Reader):
                 self._changes.publish(outcome)
         self._warn([*read.warnings, *notices])
         self._learn(prefixes)
-
-    def _warn(self, warnings: Iterable[Diagnostic]) -> None:
-        """Keeps warnings that were not given yet."""
-        given = {warning.key for warning in self._text_warnings}
-        self._text_warnings += [warning for warning in warnings if warning.key not in given]
 
     def _has_loaded(self, read: ReadProgram, parameters: Mapping[str, Term]) -> bool:
         """Whether a store has this program already, so that there is nothing to do."""

@@ -23,9 +23,11 @@ from tidalog.cli.options import (
     OneProgram,
     Parameters,
     Programs,
+    ProgramsAndData,
     Quiet,
     RowLimit,
     Store,
+    bad_option,
     flag,
     value,
 )
@@ -103,10 +105,18 @@ def start(
 def run_command(
     report: Report,
     *,
-    programs: Programs,
+    programs: ProgramsAndData,
     output: Annotated[
-        list[str] | None, value("PREDICATE", "Print this, not what @output names.", "--output", "-o")
+        list[str] | None,
+        value(
+            "NAME",
+            "Print this predicate, not what @output names; or write an RDF file (.nt …).",
+            "--output",
+            "-o",
+        ),
     ] = None,
+    explicit_only: Annotated[bool, flag("Write only triples that were given.", "--explicit-only")] = False,
+    inferred_only: Annotated[bool, flag("Write only triples that were derived.", "--inferred-only")] = False,
     inputs: Inputs,
     bad_rows: BadRows,
     export_dir: ExportFolder = None,
@@ -122,7 +132,11 @@ def run_command(
     from tidalog.cli.run import run
     from tidalog.cli.work import Work
 
-    run(report, Work(programs, inputs, store, bad_rows), output, export_dir, stats, rows, quiet, plan)
+    if explicit_only and inferred_only:
+        raise bad_option("--explicit-only with --inferred-only", "nothing is both", "choose one of them")
+    explicit = True if explicit_only else False if inferred_only else None
+    work = Work(programs, inputs, store, bad_rows)
+    run(report, work, output, export_dir, stats, rows, quiet, plan, explicit)
 
 
 @command(app, "apply")

@@ -50,6 +50,8 @@ class Fault:
 
 
 Report = Callable[[Fault], object]
+FaultAt = Callable[[Fault, int], object]
+"""Called with an error and the offset of its line."""
 
 
 class Labels(Protocol):
@@ -75,9 +77,8 @@ class LineEncoder:
         self._parts: list[list[Ids]] = []
         self.rows = 0
 
-    def add(self, text: pa.Buffer, report: Callable[[Fault, int], object]) -> int:
-        """Adds the statements of lines; `report` gets errors with the offset of their line.  Returns the
-        number of lines."""
+    def add(self, text: pa.Buffer, report: FaultAt) -> int:
+        """Adds the statements of lines; `report` gets errors.  Returns the number of lines."""
         data, at, line = as_bytes(text), 0, 0
         while at < len(data):
             plain, other, lines, at = cut_lines(data, at, len(data), self._cuts, self._others, self._graphs)

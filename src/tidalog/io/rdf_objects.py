@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Final, TypeGuard
+from typing import Final, TypeGuard, cast
 
 import numpy as np
 import pyarrow as pa
@@ -51,7 +51,8 @@ def _of_pyoxigraph(
         why = RdfSyntax(Position(str(SOURCE)), format=fault.what or "a statement", why=fault.why, hint="")
         log.add([BadRow(why, None, fault.why)], 1)
 
-    while lines := ox.serialize(islice(statements, _AT_ONCE), format=ox.RdfFormat.N_QUADS):
+    quads = cast("Iterator[ox.Quad]", statements)
+    while lines := ox.serialize(islice(quads, _AT_ONCE), format=ox.RdfFormat.N_QUADS):
         encoder.add(pa.py_buffer(lines), report)
     return Statements(encoder.columns(), encoder.rows, {})
 
@@ -60,10 +61,10 @@ def _of_rdflib(graph: Iterable[object], dictionary: Dictionary) -> Statements:
     quads = getattr(graph, "quads", None)
     rows = iter(graph if quads is None else quads())
     parts: list[list[Ids]] = []
-    while some := list(islice(rows, _AT_ONCE)):
-        columns = list(zip(*some, strict=True))
-        found = [_encoded(column, dictionary) for column in columns[:3]]
-        graphs = [_name(one) for one in columns[3]] if quads is not None else [None] * len(some)
+    while some := cast("list[tuple[object, ...]]", list(islice(rows, _AT_ONCE))):
+        given = list(zip(*some, strict=True))
+        found = [_encoded(column, dictionary) for column in given[:3]]
+        graphs = [_name(one) for one in given[3]] if quads is not None else [None] * len(some)
         found.append(_encoded(graphs, dictionary))
         parts.append(found)
     columns = [np.concatenate([np.empty(0, np.int32), *(part[c] for part in parts)]) for c in range(4)]

@@ -6,13 +6,14 @@ pyoxigraph, some statements at a time.  Relative IRIs are kept, unless a base is
 
 from __future__ import annotations
 
+import io
 import re
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import IO, Final, cast
 
 import pyarrow as pa
 import pyoxigraph as ox
@@ -110,21 +111,33 @@ def _read_lines(source: RdfSource, encoder: LineEncoder, log: BadRowLog, progres
         text = block.text
         if not is_utf8(text):
             require_utf8(without_mark(open_buffer(source.path, source.compression), source.path), source.path)
-        faults: list[tuple[Fault, int]] = []
-        lines = encoder.add(text, lambda fault, offset, faults=faults: faults.append((fault, offset)))
-        if faults:
-            first, offset = faults[0]
-            assert first.line is not None
-            placed = [replace(fault, line=line + (fault.line or 0)) for fault, _ in faults]
-            _report(source, text, placed, log, (line + first.line, offset))
+        faults = _Faults(line)
+        lines = encoder.add(text, faults.add)
+        if faults.found:
+            _report(source, text, faults.found, log, faults.first)
         line += lines
         progress(encoder.rows, block.done)
+
+
+class _Faults:
+    """The errors of a block that begins after some lines, and the line and the offset of the first."""
+
+    def __init__(self, before: int) -> None:
+        self._before = before
+        self.found: list[Fault] = []
+        self.first = (1, 0)
+
+    def add(self, fault: Fault, offset: int) -> None:
+        line = self._before + (fault.line or 0)
+        if not self.found:
+            self.first = line, offset
+        self.found.append(replace(fault, line=line))
 
 
 # --- other syntaxes -----------------------------------------------------------------------------------------
 
 
-class _Input:
+class _Input(io.RawIOBase):
     """A file for pyoxigraph."""
 
     def __init__(self, stream: ByteStream, path: Path) -> None:
@@ -165,7 +178,7 @@ def _converted(
     """The statements of a file as lines of N-Quads, some at a time."""
     with ByteStream(source.path, source.compression) as stream:
         given = _Input(stream, source.path)
-        parser = ox.parse(given, SYNTAXES[source.syntax], base_iri=base, lenient=lenient)
+        parser = ox.parse(cast("IO[bytes]", given), SYNTAXES[source.syntax], base_iri=base, lenient=lenient)
         size = 1  # some parsers know the prefixes between statements only
         while lines := ox.serialize(islice(parser, size), format=ox.RdfFormat.N_QUADS):
             _learn(prefixes, parser.prefixes)

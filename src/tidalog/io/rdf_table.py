@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from tidalog.engine.dictionary import Dictionary
@@ -97,7 +98,9 @@ def _term_column(ids: Ids, as_text: Dictionary | None) -> TermColumn:
     return TermColumn(pa.chunked_array([array]), "ids")
 
 
-def _in_graphs(path: Path, columns: Sequence[Ids], rows: Ids, dictionary: Dictionary) -> Iterator[BadRow]:
+def _in_graphs(
+    path: Path, columns: Sequence[Ids], rows: npt.NDArray[np.intp], dictionary: Dictionary
+) -> Iterator[BadRow]:
     for row in rows:
         *triple, graph = (ntriples_text(dictionary.term(int(column[row]))) for column in columns)
         diagnostic = RdfSyntax(
