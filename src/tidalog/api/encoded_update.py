@@ -78,7 +78,7 @@ def _encoded_tables(
     return [
         facts
         for name, table in named
-        if table.rows
+        if table.rows or table.quads
         for facts in encoded_table(
             name, as_declared(table, program.declared.get(name), program.prefixes), dictionary
         )

@@ -428,6 +428,11 @@ class KnowledgeBase(Reader):
         following = Encoder(self._prepared).upcoming(upcoming)
         return self._changes.maintain_shown([self._prepared(update)], progress, following)
 
+    @locked
+    def encoded(self, update: AnyUpdate) -> EncodedUpdate:
+        """An update in the form of those that `read_updates` reads.  Nothing is applied yet."""
+        return self._prepared(update)
+
     def _prepared(self, update: AnyUpdate) -> EncodedUpdate:
         database = self._open()
         return prepared(update, database.dictionary, database.program)
@@ -441,8 +446,8 @@ class KnowledgeBase(Reader):
         quarantine: str | os.PathLike[str] | None = None,
         progress: bool | None = None,
     ) -> UpdateList:
-        """The updates of scripts (`.upd`), update tables, folders of them, or several of these, for this
-        knowledge base to apply.  Nothing is applied yet.
+        """The updates of scripts (`.upd`), RDF Patch (`.rdfp`), update tables, folders of them, or several
+        of these, for this knowledge base to apply.  Nothing is applied yet.
 
         Wrong rows of tables, and those of updates that come too late for windows, are an error, or with
         `on_error="skip"` are counted and written to the file `quarantine`.
@@ -451,7 +456,7 @@ class KnowledgeBase(Reader):
         database = self._open()
         windows, arguments = database.windows, database.program.time_arguments
         with bar_for(progress) as bar:
-            return read_updates(
+            updates = read_updates(
                 [paths] if isinstance(paths, str | os.PathLike) else paths,
                 database.dictionary,
                 database.program,
@@ -460,6 +465,8 @@ class KnowledgeBase(Reader):
                 progress=bar.on_read("updates"),
                 clock=Clock(windows.now, windows.late, arguments) if database.has_time else None,
             )
+        self._learn(updates.prefixes)
+        return updates
 
     @locked
     def prepare_updates(self, updates: UpdateTable | Sequence[ScriptUpdate]) -> list[EncodedUpdate]:

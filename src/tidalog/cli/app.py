@@ -145,11 +145,16 @@ def apply_command(
     *,
     program: OneProgram,
     updates: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
-            metavar="UPDATES…", help="Scripts (.upd), update tables (CSV, NDJSON, Parquet), folders."
+            metavar="[UPDATES…]",
+            help="Scripts (.upd), RDF Patch (.rdfp), update tables (CSV, NDJSON, Parquet), folders.",
         ),
-    ],
+    ] = None,
+    delete: Annotated[
+        list[str] | None, value("FILE", "RDF to delete; with --insert one update, after all others.")
+    ] = None,
+    insert: Annotated[list[str] | None, value("FILE", "RDF to insert.")] = None,
     maintenance: Maintenance,
     changes: ChangeFiles,
     inputs: Inputs,
@@ -167,11 +172,12 @@ def apply_command(
     quiet: Quiet = False,
 ) -> None:
     """Materialise a program, apply updates one after the other, write what @export names."""
-    from tidalog.cli.apply import apply
+    from tidalog.cli.apply import GivenUpdates, apply
     from tidalog.cli.work import Work
 
     work = Work([program], inputs, store, bad_rows, late=late)
-    apply(report, work, updates, maintenance, changes, queries, export_dir, stats, quiet)
+    given = GivenUpdates(updates or [], delete or [], insert or [])
+    apply(report, work, given, maintenance, changes, queries, export_dir, stats, quiet)
 
 
 @command(app, "stream")

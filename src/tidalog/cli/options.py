@@ -40,9 +40,7 @@ def choice(help: str, names: Sequence[str]) -> Any:
 Programs = Annotated[list[Path], typer.Argument(metavar="PROGRAM…", help="Files of rules; - is stdin.")]
 ProgramsAndData = Annotated[
     list[Path],
-    typer.Argument(
-        metavar="PROGRAM… [DATA…]", help="Files of rules; - is stdin.  RDF files, folders of them."
-    ),
+    typer.Argument(metavar="PROGRAM… [DATA…]", help="Rules; - is stdin.  RDF files, folders."),
 ]
 OneProgram = Annotated[Path, typer.Argument(metavar="PROGRAM", help="A file of rules; - is stdin.")]
 DialectName = Annotated[

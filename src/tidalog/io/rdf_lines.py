@@ -75,6 +75,7 @@ class LineEncoder:
         self._cuts = np.empty((_STATEMENTS, 2 * TERMS), np.int64)
         self._others = np.empty((_OTHERS, 3), np.int64)
         self._parts: list[list[Ids]] = []
+        self._offsets: list[npt.NDArray[np.int64]] = []
         self.rows = 0
 
     def add(self, text: pa.Buffer, report: FaultAt) -> int:
@@ -83,20 +84,21 @@ class LineEncoder:
         while at < len(data):
             plain, other, lines, at = cut_lines(data, at, len(data), self._cuts, self._others, self._graphs)
             if plain:
-                self._append(self._ids(data, self._cuts[:plain]))
+                self._append(self._ids(data, self._cuts[:plain]), self._cuts[:plain, 0].copy())
             rows: list[Row] = []
+            starts: list[int] = []
             for start, end, number in self._others[:other].tolist():
                 found, faults = _one_statement(text.slice(start, end - start).to_pybytes(), self._graphs)
                 rows += found
+                starts += [start] * len(found)
                 for fault in faults:
                     report(replace(fault, line=line + number + 1), start)
             if rows:
-                self.add_rows(rows)
+                self._append(self._ids_of_texts(rows), np.array(starts, np.int64))
             line += int(lines)
         return line
 
-    def add_rows(self, rows: Iterable[Row]) -> None:
-        """Adds statements whose terms are texts."""
+    def _ids_of_texts(self, rows: Iterable[Row]) -> list[Ids]:
         columns: list[Ids] = []
         for texts in zip(*rows, strict=True):
             array = pa.array(texts, pa.string())
@@ -104,7 +106,11 @@ class LineEncoder:
             there = np.flatnonzero(array.is_valid().to_numpy(zero_copy_only=False))
             ids[there] = self._dictionary.encode(self._named(array.take(pa.array(there))), "ntriples")
             columns.append(ids)
-        self._append(columns)
+        return columns
+
+    def offsets(self) -> npt.NDArray[np.int64]:
+        """For each statement, an offset in its line, if all were added at once."""
+        return np.concatenate([np.empty(0, np.int64), *self._offsets])
 
     def columns(self) -> list[Ids]:
         """The columns of all statements, which the encoder gives up."""
@@ -115,10 +121,12 @@ class LineEncoder:
 
     def clear(self) -> None:
         self._parts.clear()
+        self._offsets.clear()
         self.rows = 0
 
-    def _append(self, columns: list[Ids]) -> None:
+    def _append(self, columns: list[Ids], offsets: npt.NDArray[np.int64]) -> None:
         self._parts.append(columns)
+        self._offsets.append(offsets)
         self.rows += len(columns[0])
 
     def _ids(self, data: Bytes, cuts: Positions) -> list[Ids]:

@@ -68,9 +68,16 @@ def _of_rdflib(graph: Iterable[object], dictionary: Dictionary) -> Statements:
         found.append(_encoded(graphs, dictionary))
         parts.append(found)
     columns = [np.concatenate([np.empty(0, np.int32), *(part[c] for part in parts)]) for c in range(4)]
-    namespaces = getattr(graph, "namespaces", None)
-    prefixes = {} if namespaces is None else {str(name): str(iri) for name, iri in namespaces()}
-    return Statements(columns, len(columns[0]), prefixes)
+    return Statements(columns, len(columns[0]), _prefixes(graph))
+
+
+def _prefixes(graph: object) -> dict[str, str]:
+    """The prefixes of a graph, without those that each graph of rdflib has."""
+    import rdflib
+
+    usual = {str(name) for name, _ in rdflib.Graph().namespaces()}
+    found = graph.namespaces() if isinstance(graph, rdflib.Graph) else ()
+    return {str(name): str(iri) for name, iri in found if str(name) not in usual}
 
 
 def _name(context: object) -> object:
