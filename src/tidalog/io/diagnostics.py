@@ -241,11 +241,11 @@ class NeedsQuoting(DataDiagnostic):
     hint = "leave out quoting = false, or choose another delimiter"
 
 
-class NotRdfXml(DataDiagnostic):
+class NotInSyntax(DataDiagnostic):
     number = "T190"
-    title = "{statement} cannot be written to {path}"
+    title = "{path} cannot have the statement {statement}"
     reason = "{why}"
-    hint = "RDF/XML has no way to write it: write Turtle (.ttl) or N-Triples (.nt)"
+    hint = "N-Triples (.nt), Turtle (.ttl), N-Quads (.nq) and TriG (.trig) can have it"
 
 
 class NamesDiffer(DataDiagnostic):

@@ -17,8 +17,7 @@ import pyarrow as pa
 import pyoxigraph as ox
 
 from tidalog import arrow_compute as pc
-from tidalog.io.columns import shown
-from tidalog.io.diagnostics import NotRdfXml
+from tidalog.io.diagnostics import NotInSyntax
 from tidalog.io.rdf_read import SYNTAXES
 from tidalog.io.row_text import bytes_of
 from tidalog.model.errors import DataError
@@ -34,16 +33,19 @@ RULES: Final = (
     (3, rf"^(?:|{_IRI}|{_BLANK})$", "a graph is an IRI or a blank node"),
 )
 """What the columns of a statement match, so that other tools read them."""
-_NAME: Final = r"[A-Za-z_\x{C0}-\x{D6}\x{D8}-\x{F6}\x{F8}-\x{2FF}\x{370}-\x{37D}\x{37F}-\x{1FFF}]"
-_NAME_END: Final = rf"{_NAME}[A-Za-z0-9_.\-\x{{B7}}\x{{C0}}-\x{{D6}}\x{{D8}}-\x{{F6}}\x{{F8}}-\x{{37D}}]*>$"
-"""How the IRI of a property ends that is the name of an XML element."""
+_NAME: Final = r"A-Za-z_\x{C0}-\x{D6}\x{D8}-\x{F6}\x{F8}-\x{2FF}\x{370}-\x{37D}\x{37F}-\x{1FFF}"
+_NO_NAME: Final = rf"[^{_NAME}0-9.\-\x{{B7}}>][0-9.\-\x{{B7}}]*>$"
+"""How the IRI of a property ends that is not the name of an XML element."""
 _TAKEN: Final = (
     rf"^<{RDF}(?:RDF|ID|about|parseType|resource|nodeID|datatype|Description|aboutEach|aboutEachPrefix|bagID"
     r"|li)>$"
 )
 """Names that mean something else as an element."""
-_NOT_XML: Final = r"[^\\](?:\\\\)*\\(?:[rbf]|u00[01])|[\x00-\x08\x0b-\x1f\x{FFFE}\x{FFFF}]"
-"""Characters of a literal that XML has not, or changes."""
+_NOT_XML: Final = r'^".*(?:[^\\](?:\\\\)*\\(?:[rbf]|u00[01])|[\x00-\x08\x0b-\x1f\x{FFFE}\x{FFFF}])'
+_RELATIVE: Final = tuple(
+    (column, r"^<[^:>]*>$|\^\^<[^:>]*>$", "it has a relative IRI, which readers resolve")
+    for column in range(4)
+)
 
 
 def misfits(columns: Sequence[pa.ChunkedArray]) -> Iterator[tuple[npt.NDArray[np.bool_], str]]:
@@ -77,8 +79,8 @@ def write_rdf(
         for piece in lines(columns):
             stream.write(piece)
         return
-    if syntax == "rdfxml":
-        _check_xml(columns, path)
+    if syntax in _LIMITS:
+        _check_syntax(columns, syntax, path)
     given = ox.RdfFormat.N_QUADS if len(columns) > 3 else ox.RdfFormat.N_TRIPLES
     parsed = (ox.parse(bytes(piece), given, lenient=True) for piece in lines(columns))
     # Quads alone: a statement of a file without graphs is in the default one.
@@ -91,16 +93,23 @@ def write_rdf(
     ox.serialize(cast("Iterable[ox.Quad]", statements), stream, SYNTAXES[syntax], prefixes=known)
 
 
-def _check_xml(columns: Sequence[pa.ChunkedArray], path: Path) -> None:
-    """Raises `DataError` (T190) for a statement that RDF/XML cannot express."""
-    _, predicates, objects = columns[:3]
-    is_name = pc.match_substring_regex(predicates, _NAME_END)
-    is_taken = pc.match_substring_regex(predicates, _TAKEN)
-    odd = pc.and_(pc.starts_with(objects, '"'), pc.match_substring_regex(objects, _NOT_XML))
-    for wrong, why in (
-        (pc.or_(pc.invert(is_name), is_taken), "its property is not the name of an XML element"),
-        (odd, "its literal has a character that XML does not have, or changes"),
-    ):
+_LIMITS: Final[Mapping[str, Sequence[tuple[int, str, str]]]] = {
+    "rdfxml": (
+        (1, rf"{_TAKEN}|{_NO_NAME}", "its property is not the name of an XML element"),
+        (2, _NOT_XML, "its literal has a character that XML does not have, or changes"),
+        *_RELATIVE,
+    ),
+    "jsonld": _RELATIVE,
+}
+"""What a syntax cannot express: a column, a pattern of what it cannot have, and why."""
+
+
+def _check_syntax(columns: Sequence[pa.ChunkedArray], syntax: str, path: Path) -> None:
+    """Raises `DataError` (T190) for a statement that the syntax cannot express."""
+    for number, pattern, why in _LIMITS[syntax]:
+        if number >= len(columns):
+            continue
+        wrong = pc.match_substring_regex(columns[number], pattern)
         if pc.any(wrong, min_count=0).as_py():
-            row = [column.filter(wrong)[0].as_py() for column in columns[:3]]
-            raise DataError(NotRdfXml(path=path, statement=shown(" ".join(row)), why=why))
+            row = [column.filter(wrong)[0].as_py() for column in columns]
+            raise DataError(NotInSyntax(path=path, statement=" ".join(row).strip(), why=why))
