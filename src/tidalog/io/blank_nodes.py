@@ -21,7 +21,7 @@ from tidalog import arrow_compute as pc
 
 _DIGITS: Final = 12
 _KEPT: Final = rf"^_:f[0-9a-f]{{{_DIGITS}}}[_g]"
-_GENERATED: Final = re.compile(r"_:[a-f][0-9a-f]{31}")
+_GENERATED: Final = re.compile(r"_:[a-f][0-9a-f]{24,31}")
 """What the parser calls a node without a label: other digits at each reading."""
 _PIECE: Final = 1 << 20
 

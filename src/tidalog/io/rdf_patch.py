@@ -147,7 +147,7 @@ class _Patch:
         if begun >= 0:
             why = "the patch ends before it, so the transaction has no effect"
             self._fault(begun, PatchTransaction, why, "TC commits it")
-        elif not begins:
+        elif not begins and ops.any():
             found.spans.append((0, len(ops)))
             found.prefixes |= prefixes
         if begins:

@@ -41,6 +41,7 @@ _TAKEN: Final = (
     r"|li)>$"
 )
 """Names that mean something else as an element."""
+_NO_NODE: Final = rf"^_:[^{_NAME}]"
 _NOT_XML: Final = r'^".*(?:[^\\](?:\\\\)*\\(?:[rbf]|u00[01])|[\x00-\x08\x0b-\x1f\x{FFFE}\x{FFFF}])'
 _RELATIVE: Final = tuple(
     (column, r"^<[^:>]*>$|\^\^<[^:>]*>$", "it has a relative IRI, which readers resolve")
@@ -96,6 +97,8 @@ def write_rdf(
 _LIMITS: Final[Mapping[str, Sequence[tuple[int, str, str]]]] = {
     "rdfxml": (
         (1, rf"{_TAKEN}|{_NO_NAME}", "its property is not the name of an XML element"),
+        (0, _NO_NODE, "the label of its blank node is not an XML name"),
+        (2, _NO_NODE, "the label of its blank node is not an XML name"),
         (2, _NOT_XML, "its literal has a character that XML does not have, or changes"),
         *_RELATIVE,
     ),
