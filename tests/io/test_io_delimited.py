@@ -113,7 +113,7 @@ class TestFindingFiles:
         for name in ("1.csv", "2.csv"):
             (tmp_path / name).write_text("a\nb\n")
         seen: list[tuple[str, int]] = []
-        read_table(tmp_path, "csv", progress=lambda file, rows: seen.append((Path(file).name, rows)))
+        read_table(tmp_path, "csv", progress=lambda file, rows, *_: seen.append((Path(file).name, rows)))
         assert seen == [("1.csv", 2), ("2.csv", 4)]
 
     def test_columns_of_different_types_meet_as_text(self, tmp_path: Path) -> None:

@@ -99,12 +99,6 @@ def _() -> object:
     return read_table(write("edges.dat", ""))
 
 
-@case("T047-no-writer")
-def _() -> object:
-    write_table(pa.table({"a": ["<a>"]}), Path("out.rdf"))
-    return None
-
-
 @case("T033-unknown-option")
 def _() -> object:
     return read_binding(binding("csv", resource="edges.csv", heder=True), Path())
@@ -321,6 +315,27 @@ def _() -> object:
 @case("T043-named-graph")
 def _() -> object:
     return read_table(write("city.trig", "<http://g> { <http://a> <http://b> <http://c> . }\n"))
+
+
+@case("T190-property")
+def _() -> object:
+    columns = {"s": ["<http://e/a>"], "p": ["<http://e/1>"], "o": ['"x"']}
+    write_table(pa.table(columns), Path("out.rdf"))
+    return None
+
+
+@case("T190-character")
+def _() -> object:
+    columns = {"s": ["<http://e/a>"], "p": ["<http://e/p>"], "o": [r'"a\rb"']}
+    write_table(pa.table(columns), Path("out.rdf"))
+    return None
+
+
+@case("T190-relative")
+def _() -> object:
+    columns = {"s": ["<a>"], "p": ["<http://e/p>"], "o": ['"x"']}
+    write_table(pa.table(columns), Path("out.jsonld"))
+    return None
 
 
 @case("T044-json")

@@ -15,12 +15,13 @@ import pyoxigraph as ox
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from read_terms import terms_of
+from read_terms import terms_of, without_scope
 
 from tidalog.io.read import read_table
 from tidalog.io.result import ReadResult
 from tidalog.model.errors import DataError
-from tidalog.model.terms import IRI, XSD, BlankNode, Integer, LangString, Literal, String
+from tidalog.model.terms import IRI, XSD, BlankNode, Boolean, Integer, LangString, Literal, String
+from tidalog.rdf.ntriples import ntriples_text
 
 
 def rows_of(result: ReadResult) -> list[tuple[object, ...]]:
@@ -42,15 +43,15 @@ class TestNTriples:
     def test_statements_of_every_shape(self, tmp_path: Path) -> None:
         path = tmp_path / "a.nt"
         path.write_text(self.TEXT, newline="")
-        result = read_table(path)
-        assert {column.reading for column in result.columns} == {"ntriples"}
-        assert set(rows_of(result)) == {
-            ("<http://e/a>", "<http://e/p>", "<http://e/b>"),
-            ("_:x.1", "<http://e/p>", "_:y"),
-            ("<http://e/a>", "<http://e/p>", '"say \\"hi\\"\\n"'),
-            ("<http://e/a>", "<http://e/p>", '"café"@fr-ca'),
-            ("<http://e/é>", "<http://e/p>", f'"5"^^<{XSD}integer>'),
-            ("<a>", "<p>", "<b>"),
+        found = {tuple(map(without_scope, row)) for row in terms_of(read_table(path))}
+        a, p = IRI("http://e/a"), IRI("http://e/p")
+        assert found == {
+            (a, p, IRI("http://e/b")),
+            (BlankNode("x.1"), p, BlankNode("y")),
+            (a, p, String('say "hi"\n')),
+            (a, p, LangString("café", "fr-ca")),
+            (IRI("http://e/é"), p, Integer(5)),
+            (IRI("a"), IRI("p"), IRI("b")),
         }
 
     def test_faulty_lines_are_skipped_one_by_one(self, tmp_path: Path) -> None:
@@ -63,7 +64,7 @@ class TestNTriples:
         assert [line.split(",")[0] for line in lines] == ["line", "2", "3", "4"]
 
     def test_lines_are_counted_over_blocks(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("tidalog.io.rdf_read._BLOCK", 64)
+        monkeypatch.setattr("tidalog.io.text_blocks.BLOCK", 64)
         path = tmp_path / "a.nt"
         path.write_text(
             "".join(f"<http://e/{i}> <http://e/p> <http://e/q> .\n" for i in range(50)) + "oops\n"
@@ -89,7 +90,7 @@ class TestNTriples:
     ) -> None:
         path = tmp_path_factory.mktemp("nt") / "a.nt"
         path.write_text("\n".join(lines))
-        expected: set[tuple[str, str, str]] = set()
+        expected: set[tuple[str, ...]] = set()
         for line in lines:
             try:
                 for quad in list(ox.parse(line, ox.RdfFormat.N_TRIPLES, lenient=True)):
@@ -97,13 +98,13 @@ class TestNTriples:
                     if isinstance(quad.object, ox.Literal):
                         iris.append(quad.object.datatype.value)
                     if not any(set(iri) & set(' <>"{}|^`\\\t') for iri in iris):
-                        expected.add((str(quad.subject), str(quad.predicate), str(quad.object)))
+                        expected.add(tuple(map(str, quad.triple)))
             except SyntaxError:
                 pass
-        found: set[tuple[str, str, str]] = set()
-        for row in rows_of(read_table(path, on_error="skip")):
-            (quad,) = ox.parse(" ".join(map(str, row)) + " .", ox.RdfFormat.N_TRIPLES, lenient=True)
-            found.add((str(quad.subject), str(quad.predicate), str(quad.object)))
+        found = {
+            tuple(ntriples_text(without_scope(term)) for term in row)
+            for row in terms_of(read_table(path, on_error="skip"))
+        }
         assert found == expected
 
 
@@ -111,13 +112,13 @@ class TestOtherRdf:
     def test_turtle_with_abbreviations(self, tmp_path: Path) -> None:
         path = tmp_path / "a.ttl"
         path.write_text("@prefix : <http://e/> .\n:a a :C ; :p 5, 2.5, true, 'x'@en, [] .\n")
-        objects = {row[2] for row in rows_of(read_table(path)) if not str(row[2]).startswith("_:")}
+        objects = {row[2] for row in terms_of(read_table(path)) if not isinstance(row[2], BlankNode)}
         assert objects == {
-            "<http://e/C>",
-            f'"5"^^<{XSD}integer>',
-            f'"2.5"^^<{XSD}decimal>',
-            f'"true"^^<{XSD}boolean>',
-            '"x"@en',
+            IRI("http://e/C"),
+            Integer(5),
+            Literal("2.5", XSD + "decimal"),
+            Boolean(True),
+            LangString("x", "en"),
         }
 
     def test_relative_iris_take_the_base_and_stay_without_one(self, tmp_path: Path) -> None:
@@ -133,8 +134,8 @@ class TestOtherRdf:
             '<rdf:Description rdf:about="http://e/a"><e:p>x</e:p></rdf:Description></rdf:RDF>'
         )
         (tmp_path / "b.trig").write_text("{ <http://e/a> <http://e/p> 'y' . }")
-        found = rows_of(read_table(tmp_path, "rdf"))
-        assert [row[2] for row in found] == ['"x"', '"y"']
+        found = terms_of(read_table(tmp_path, "rdf"))
+        assert [row[2] for row in found] == [String("x"), String("y")]
 
     def test_a_fault_in_turtle_costs_its_statement(self, tmp_path: Path) -> None:
         path = tmp_path / "a.ttl"
@@ -142,7 +143,7 @@ class TestOtherRdf:
         result = read_table(path, on_error="skip")
         assert (len(rows_of(result)), result.bad.count) == (2, 1)
 
-    @pytest.mark.parametrize("ending", ["nt", "ttl", "trig"])
+    @pytest.mark.parametrize("ending", ["nt", "nq", "ttl", "trig"])
     def test_an_empty_file_has_no_facts(self, ending: str, tmp_path: Path) -> None:
         (tmp_path / f"a.{ending}").write_text("")
         result = read_table(tmp_path / f"a.{ending}", arity=3)

@@ -253,7 +253,7 @@ class TestManyFiles:
         for name in "ab":
             write(tmp_path / f"{name}.csv", HEADER + "1,+,p,a,\n")
         seen: list[tuple[str, int]] = []
-        read_update_table(tmp_path, progress=lambda name, rows: seen.append((Path(name).name, rows)))
+        read_update_table(tmp_path, progress=lambda name, rows, *_: seen.append((Path(name).name, rows)))
         assert seen == [("a.csv", 1), ("b.csv", 2)]
 
 

@@ -33,6 +33,7 @@ from tidalog.model.program import DataBinding, Fact, Rule
 from tidalog.model.term_text import term_text
 from tidalog.model.terms import Term
 from tidalog.rdf.layout import TRIPLE
+from tidalog.rdf.quads import QUAD
 from tidalog.rdf.shorthand import RDF_FORMATS, ROLES, WHY, misplaced
 
 _SHOWN_TRIPLES: Final = 10
@@ -213,7 +214,7 @@ def binding_uses(bindings: Iterable[DataBinding]) -> Iterator[tuple[str, Use]]:
 def binding_arity(binding: DataBinding) -> int | None:
     """The number of arguments in the format of an import or export, if it gives one."""
     if binding.format in RDF_FORMATS:
-        return 3
+        return 4 if binding.predicate == QUAD else 3
     columns = binding.options.get("format")
     if isinstance(columns, tuple):
         return sum(column != "skip" for column in columns)

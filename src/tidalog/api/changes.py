@@ -241,24 +241,24 @@ class Changes:
         with bar_for(progress) as bar:
             return self.maintain(updates, upcoming, progress=bar.on_run)
 
-    def insert(self, facts: Facts, progress: bool | None) -> int:
+    def insert(self, facts: Sequence[Facts], progress: bool | None) -> int:
         """Returns how many facts became explicit."""
-        if self._is_maintained(facts.count):
-            delta = self.maintain_shown([EncodedUpdate(insertions=[facts])], progress)
+        if self._is_maintained(sum(part.count for part in facts)):
+            delta = self.maintain_shown([EncodedUpdate(insertions=[*facts])], progress)
             changes = {name: change.ids for name, change in delta.items()}
             moved = moved_facts(self._opened().analysis, changes)
             return sum(map(newly_explicit, changes.values())) - moved
-        load = self._opened().plan_insertion([facts])
+        load = self._opened().plan_insertion(facts)
         update = EncodedUpdate(insertions=load.facts)
         self._stamp_stored(update)
         load.time = update.time
         return self.perform(Change(INSERT, [update], load)).new
 
-    def delete(self, facts: Facts, progress: bool | None) -> int:
+    def delete(self, facts: Sequence[Facts], progress: bool | None) -> int:
         """Returns how many facts ceased to be explicit."""
-        update = EncodedUpdate([facts] if facts.count else [])
+        update = EncodedUpdate([part for part in facts if part.count])
         self._opened().check_arities(update.deletions)
-        if self._is_maintained(facts.count):
+        if self._is_maintained(sum(part.count for part in facts)):
             delta = self.maintain_shown([update], progress)
             return sum(no_longer_explicit(change.ids) for change in delta.values())
         self._stamp_stored(update)

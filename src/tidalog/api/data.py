@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,14 +24,17 @@ from tidalog.api.update import Known
 from tidalog.engine.dictionary import Dictionary
 from tidalog.io.binding import read_binding
 from tidalog.io.frames import from_python
+from tidalog.io.rdf_objects import SOURCE, is_graph, read_graph
+from tidalog.io.rdf_table import NAMES, RdfOptions, as_table
 from tidalog.io.read import read_table
-from tidalog.io.result import OnError, ReadResult
+from tidalog.io.result import BadRowLog, OnError, ReadResult
 from tidalog.io.typed_columns import checked
 from tidalog.model.column_types import TYPES
 from tidalog.model.errors import Diagnostic, ProgramError
 from tidalog.model.facts import Facts
 from tidalog.model.program import Declaration, Program
 from tidalog.rdf.layout import TRIPLE
+from tidalog.rdf.quads import QUAD
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,14 @@ class DataOptions:
     on_error: OnError = "error"
     quarantine: str | os.PathLike[str] | None = None
     progress: bool | None = None
+    base: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Several paths as one piece of data."""
+
+    paths: Sequence[str | os.PathLike[str]]
 
 
 def read_data(
@@ -56,13 +67,16 @@ def read_data(
     *,
     prefixes: Mapping[str, str],
     triples: bool = False,
+    dictionary: Dictionary | None = None,
 ) -> ReadResult:
-    """Rows for a predicate; `triples` as in `from_python`."""
+    """Rows for a predicate; `triples` as in `from_python`, `dictionary` as in `read_table`."""
     check_on_error(options.on_error)
-    from_file = isinstance(data, str | os.PathLike)
+    from_file = isinstance(data, str | os.PathLike | Files)
     check_fitting(from_file, format=options.format, header=options.header, columns=options.columns)
     kept = Path(options.quarantine) if options.quarantine is not None else None
-    if not isinstance(data, str | os.PathLike):
+    if dictionary is not None and options.formats is None and is_graph(data):
+        return _of_graph(data, name, arity, options, declaration, dictionary, kept)
+    if not isinstance(data, str | os.PathLike | Files):
         return from_python(
             data,
             arity,
@@ -76,10 +90,11 @@ def read_data(
         )
     with bar_for(options.progress) as bar:
         return read_table(
-            data,
+            data.paths if isinstance(data, Files) else data,
             options.format,
             formats=options.formats,
             header=options.header,
+            base=options.base,
             on_error=options.on_error,
             quarantine=kept,
             arity=arity,
@@ -87,17 +102,43 @@ def read_data(
             triples=triples,
             declaration=declaration,
             prefixes=prefixes,
+            dataset=name in (TRIPLE, QUAD),
+            dictionary=dictionary,
         )
+
+
+def _of_graph(
+    graph: Iterable[object],
+    name: str,
+    arity: int | None,
+    options: DataOptions,
+    declaration: Declaration | None,
+    dictionary: Dictionary,
+    quarantine: Path | None,
+) -> ReadResult:
+    log = BadRowLog(options.on_error, quarantine)
+    try:
+        shape = RdfOptions(arity, name in (TRIPLE, QUAD), declaration, dictionary)
+        found = as_table(read_graph(graph, dictionary, log), SOURCE, shape, dictionary, log)
+        bad = log.finish()
+    except BaseException:
+        log.abandon()
+        raise
+    return ReadResult(
+        found.columns, found.rows, bad, NAMES, declaration, quads=found.quads, prefixes=found.prefixes
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class EncodedData:
     """Data as facts, with warnings about it."""
 
-    facts: Facts
+    facts: list[Facts]
     notices: Sequence[Diagnostic]
     skipped: Counter[str]
     """Rows that are not facts, by predicate."""
+    prefixes: Mapping[str, str]
+    """What RDF files declare."""
 
 
 def encoded_data(
@@ -107,11 +148,14 @@ def encoded_data(
     arity, declaration, prefixes = known_of(database, predicate)
     name = checked_name(predicate, prefixes)
     triples = inserts and name == TRIPLE
-    table = read_data(name, data, arity, options, declaration, prefixes=prefixes, triples=triples)
-    facts = encoded_table(name, table, database.dictionary)
+    dictionary = database.dictionary
+    table = read_data(
+        name, data, arity, options, declaration, prefixes=prefixes, triples=triples, dictionary=dictionary
+    )
+    facts = encoded_table(name, table, dictionary)
     if inserts:
-        refuse_literals([facts], database.dictionary)
-    return EncodedData(facts, table.notices, Counter({name: table.bad.count}))
+        refuse_literals(facts, dictionary)
+    return EncodedData(facts, table.notices, Counter({name: table.bad.count}), table.prefixes)
 
 
 def known_of(database: Database, predicate: str) -> Known:
@@ -163,11 +207,13 @@ def add_imports(
     on_error: OnError,
     quarantine_dir: Path | None,
     bar: ProgressBar,
-) -> tuple[Counter[str], list[Diagnostic]]:
+) -> tuple[Counter[str], list[Diagnostic], Mapping[str, str]]:
     """Adds the data that a program imports to its load.  Counts rows that are not facts, by predicate, and
-    returns warnings about the data.  What is read has values where the `written` program has parameters."""
+    returns warnings about the data and the prefixes of RDF files.  What is read has values where the
+    `written` program has parameters."""
     skipped: Counter[str] = Counter()
     notices: list[Diagnostic] = []
+    declared: dict[str, str] = {}
     for own, binding in zip(written.imports, read.program.imports, strict=True):
         known = load.analysis.predicates.get(binding.predicate)
         table = read_binding(
@@ -180,10 +226,12 @@ def add_imports(
             progress=bar.on_read(binding.predicate),
             declaration=load.program.declared.get(binding.predicate),
             prefixes=load.program.prefixes,
+            dictionary=dictionary,
         )
+        declared = {**table.prefixes, **declared}
         notices += table.notices
         skipped[binding.predicate] += table.bad.count
         facts = encoded_table(binding.predicate, table, dictionary)
-        refuse_literals([facts], dictionary)
-        load.add(facts)
-    return skipped, notices
+        refuse_literals(facts, dictionary)
+        load.add(*facts)
+    return skipped, notices, declared

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Final
 
 from tidalog.analysis import Analysis, RuleDiff
@@ -55,7 +56,9 @@ from tidalog.model.facts import Facts
 from tidalog.model.program import Fact, Program, Rule
 from tidalog.model.registered import Registered, is_of_query
 from tidalog.model.rule_edit import RuleEdit
+from tidalog.model.term_text import STANDARD_PREFIXES
 from tidalog.model.update import EncodedUpdate
+from tidalog.rdf.quads import QUAD, is_union, mentions_quads, union_of, with_union
 
 _FEW: Final = 256
 """Facts that are maintained however few there are in all."""
@@ -91,6 +94,7 @@ class Database(HeldState):
 
     def _planned(self, program: Program, environment: Environment, facts: Sequence[Fact] = ()) -> Load:
         witnesses = dict(self._state.witnesses)
+        program = with_union(program, facts)
         analysis = analysed(program, environment, witnesses, facts)
         check_new_windows(self.windows, program, analysis, self.engine)
         load = Load(program, environment, witnesses, analysis, analysis.warnings, facts)
@@ -102,6 +106,18 @@ class Database(HeldState):
         load = self.plan_load(self.program, self.environment)
         load.add(*facts)
         return load
+
+    def plan_prefixes(self, found: Mapping[str, str]) -> Load | None:
+        """A load of prefixes that are not known yet; None if there are none.  Rules and facts stay."""
+        state = self._state
+        known = {**STANDARD_PREFIXES, **state.program.prefixes}
+        new = {name: iri for name, iri in found.items() if name not in known}
+        if not new:
+            return None
+        program = replace(state.program, prefixes=MappingProxyType({**new, **state.program.prefixes}))
+        analysis = state.analysis.of_program(program)
+        witnesses = dict(state.witnesses)
+        return Load(program, state.environment, witnesses, analysis, state.warnings, facts_only=True)
 
     def load(self, load: Load, *, fresh: bool = False) -> int:
         """Replaces the program, inserts facts, and derives nothing.  Returns the number of explicit facts
@@ -397,15 +413,20 @@ class Database(HeldState):
             self._insert_explicit(given)
         return change
 
-    def _added(self, edit: RuleEdit) -> list[Rule]:
-        functions = self.environment.functions
-        return [with_atoms(rule, functions) for rule in rules_added(edit, self.program.prefixes)]
+    def _added(self, edit: RuleEdit, inserted: Iterable[Facts] = ()) -> list[Rule]:
+        """The rules that an edit adds, and the union of named graphs if quads come with it."""
+        functions, program = self.environment.functions, self.program
+        added = [with_atoms(rule, functions) for rule in rules_added(edit, program.prefixes)]
+        has_quads = any(map(mentions_quads, added)) or any(facts.predicate == QUAD for facts in inserted)
+        if has_quads and not any(map(is_union, (*program.rules, *added))):
+            added.append(union_of((*self.rules.rules, *(rule.name for rule in added))))
+        return added
 
     def _of_queries(self, added: Sequence[Rule], edit: RuleEdit) -> tuple[list[Rule], list[str]]:
         return edit_of_queries(self.program, self.rules, self.registered, added, edit)
 
     def _apply_edit(self, update: EncodedUpdate, job: Job) -> Outcome:
-        added = self._added(update.rules)
+        added = self._added(update.rules, update.insertions)
         self.materialise(progress=job.progress)
         self.maintained()  # with the rules before the edit
         before = self.analysis

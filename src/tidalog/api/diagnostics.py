@@ -134,6 +134,20 @@ class NotATime(Diagnostic):
     hint = "{hint}"
 
 
+class NotInRdf(Diagnostic):
+    number = "W021"
+    title = "facts are left out of {path}, because they are not RDF"
+    reason = "{facts}"
+    hint = "kb.export and @export write any predicate as a table"
+
+
+class GraphsLeftOut(Diagnostic):
+    number = "W022"
+    title = "{path} does not have the graphs of {quads}"
+    reason = "{format} has triples alone"
+    hint = "N-Quads (.nq), TriG (.trig) and JSON-LD (.jsonld) keep graphs"
+
+
 class NotAQuery(Diagnostic):
     number = "T184"
     title = "this query cannot be registered: {why}"

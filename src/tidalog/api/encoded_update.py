@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from tidalog.api.update import Update
 from tidalog.engine.dictionary import Dictionary
 from tidalog.io.diagnostics import LiteralCell
 from tidalog.io.frames import as_declared
-from tidalog.io.result import ReadResult
+from tidalog.io.result import ReadResult, TermColumn
 from tidalog.io.update_tables import RuleRow, UpdateTable
 from tidalog.lang.updates import ScriptUpdate
 from tidalog.model.errors import DataError, Diagnostic, ProgramError
@@ -33,9 +34,11 @@ from tidalog.model.terms import Term
 from tidalog.model.update import EncodedUpdate
 from tidalog.rdf.columns import split
 from tidalog.rdf.layout import TRIPLE, Layout
+from tidalog.rdf.quads import QUAD
 from tidalog.rdf.shorthand import ROLES, WHY
 
 Prefixes = Mapping[str, str]
+_STATEMENTS: Final = ((TRIPLE, 3), (QUAD, 4))
 
 
 def routed_update(update: EncodedUpdate, layout: Layout, dictionary: Dictionary) -> EncodedUpdate:
@@ -73,16 +76,27 @@ def _encoded_tables(
 ) -> list[Facts]:
     named = [(checked_name(predicate, program.prefixes), table) for predicate, table in tables]
     return [
-        encoded_table(name, as_declared(table, program.declared.get(name), program.prefixes), dictionary)
+        facts
         for name, table in named
-        if table.rows
+        if table.rows or table.quads
+        for facts in encoded_table(
+            name, as_declared(table, program.declared.get(name), program.prefixes), dictionary
+        )
     ]
 
 
-def encoded_table(predicate: str, table: ReadResult, dictionary: Dictionary) -> Facts:
-    """Rows of data as facts of a predicate."""
-    columns = [dictionary.encode(column.array, column.reading) for column in table.columns]
-    return Facts(predicate, columns, table.rows)
+def encoded_table(predicate: str, table: ReadResult, dictionary: Dictionary) -> list[Facts]:
+    """Rows of data as facts of a predicate; those of a dataset, as triples and quads."""
+    own = Facts(predicate, _encoded(table.columns, dictionary), table.rows)
+    if table.quads is None:
+        return [own]
+    quads = _encoded(table.quads, dictionary)
+    found = [replace(own, predicate=TRIPLE), Facts(QUAD, quads, len(quads[0]))]
+    return [facts for facts in found if facts.count]
+
+
+def _encoded(columns: Iterable[TermColumn], dictionary: Dictionary) -> list[Ids]:
+    return [dictionary.encode(column.array, column.reading) for column in columns]
 
 
 def refuse_literals(insertions: Iterable[Facts], dictionary: Dictionary) -> None:
@@ -91,9 +105,9 @@ def refuse_literals(insertions: Iterable[Facts], dictionary: Dictionary) -> None
     Deletions, and what an earlier version has stored, are not asked: such triples may be there.
     """
     for facts in insertions:
-        if facts.predicate != TRIPLE or len(facts.columns) != len(ROLES) + 1:
+        if (facts.predicate, len(facts.columns)) not in _STATEMENTS:
             continue
-        subjects, predicates, _ = facts.columns
+        subjects, predicates = facts.columns[:2]
         wrong = dictionary.is_literal(subjects), ~dictionary.is_iri(predicates)
         for role, column, is_wrong in zip(ROLES, facts.columns, wrong, strict=False):
             if is_wrong.any():

@@ -54,8 +54,9 @@ def background(database: Database, files: Iterable[Path]) -> list[Facts]:
     """The triples of files."""
     found: list[Facts] = []
     for path in files:
-        table = read_table(path, triples=True, prefixes=database.program.prefixes, arity=3)
-        facts = encoded_table(TRIPLE, table, database.dictionary)
-        refuse_literals([facts], database.dictionary)
-        found.append(facts)
+        prefixes, dictionary = database.program.prefixes, database.dictionary
+        table = read_table(path, triples=True, prefixes=prefixes, arity=3, dictionary=dictionary)
+        facts = encoded_table(TRIPLE, table, dictionary)
+        refuse_literals(facts, dictionary)
+        found += facts
     return found

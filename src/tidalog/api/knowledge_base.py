@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -25,7 +25,7 @@ from tidalog.api.arguments import check_on_error, check_seconds, checked_options
 from tidalog.api.change import Change
 from tidalog.api.changes import Changes
 from tidalog.api.continuous import ContinuousQuery, Queries, QueryOptions
-from tidalog.api.data import DataOptions, add_imports, check_known_facts, encoded_data, known_of
+from tidalog.api.data import DataOptions, Files, add_imports, check_known_facts, encoded_data, known_of
 from tidalog.api.delta import Delta, Deltas
 from tidalog.api.encoded_update import declared_script, encoded_script, encoded_updates
 from tidalog.api.engine import EMBEDDED, Capabilities
@@ -51,7 +51,7 @@ from tidalog.io.update_times import Clock
 from tidalog.lang import print_rule
 from tidalog.lang.updates import ScriptUpdate
 from tidalog.maintain.choose import Options
-from tidalog.model.errors import Diagnostic
+from tidalog.model.program import Program
 from tidalog.model.registered import is_of_query
 from tidalog.model.rule_edit import RuleEdit
 from tidalog.model.terms import Term
@@ -140,7 +140,7 @@ class KnowledgeBase(Reader):
         check_known_facts(database, whole)
         quarantine = Path(quarantine_dir) if quarantine_dir is not None else None
         with bar_for(progress) as bar:
-            skipped, notices = add_imports(
+            skipped, notices, prefixes = add_imports(
                 load, written, read, database.dictionary, on_error, quarantine, bar
             )
             update = EncodedUpdate(insertions=load.facts)
@@ -149,11 +149,7 @@ class KnowledgeBase(Reader):
             if self._subscriptions:
                 self._changes.publish(outcome)
         self._warn([*read.warnings, *notices])
-
-    def _warn(self, warnings: Iterable[Diagnostic]) -> None:
-        """Keeps warnings that were not given yet."""
-        given = {warning.key for warning in self._text_warnings}
-        self._text_warnings += [warning for warning in warnings if warning.key not in given]
+        self._learn(prefixes)
 
     def _has_loaded(self, read: ReadProgram, parameters: Mapping[str, Term]) -> bool:
         """Whether a store has this program already, so that there is nothing to do."""
@@ -355,11 +351,44 @@ class KnowledgeBase(Reader):
         `RunError`, and nothing is inserted.  Otherwise it is derived when it is asked for.
         """
         options = DataOptions(format, formats, header, columns, on_error, quarantine, progress)
+        return self._insert(predicate, data, options)
+
+    @locked
+    def _insert(self, predicate: str, data: object, options: DataOptions) -> int:
+        progress = options.progress
         given = encoded_data(self._open(), predicate, data, options, inserts=True)
         new = self._changes.insert(given.facts, progress)
         self._warn(given.notices)
         self._skipped += given.skipped
+        self._learn(given.prefixes)
         return new
+
+    def read_rdf(
+        self,
+        paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+        *,
+        format: str | None = None,
+        base: str | None = None,
+        on_error: OnError = "error",
+        quarantine: str | os.PathLike[str] | None = None,
+        progress: bool | None = None,
+    ) -> int:
+        """Adds the statements of RDF files, folders and patterns, as one insertion: those in no named graph
+        to `triple`, the others to `quad`.  Returns the number of those that were not explicit before.
+
+        `base` is what relative IRIs are resolved against; the other arguments are those of `insert`.
+        Prefixes that the files declare are known from now on, unless the program says otherwise.
+        """
+        given = Files([paths] if isinstance(paths, str | os.PathLike) else list(paths))
+        options = DataOptions(format or "rdf", None, None, None, on_error, quarantine, progress, base)
+        return self._insert("triple", given, options)
+
+    def _learn(self, prefixes: Mapping[str, str]) -> None:
+        """The prefixes of data, which do not change any that is known."""
+        load = self._open().plan_prefixes(prefixes)
+        if load is not None:
+            read = ReadProgram(Program(prefixes=load.program.prefixes), (), Path())
+            self._changes.perform(Change(LOAD, [EncodedUpdate()], load, read))
 
     @locked
     def delete(
@@ -426,6 +455,11 @@ class KnowledgeBase(Reader):
         following = Encoder(self._prepared).upcoming(upcoming)
         return self._changes.maintain_shown([self._prepared(update)], progress, following)
 
+    @locked
+    def encoded(self, update: AnyUpdate) -> EncodedUpdate:
+        """An update in the form of those that `read_updates` reads.  Nothing is applied yet."""
+        return self._prepared(update)
+
     def _prepared(self, update: AnyUpdate) -> EncodedUpdate:
         database = self._open()
         return prepared(update, database.dictionary, database.program)
@@ -439,8 +473,8 @@ class KnowledgeBase(Reader):
         quarantine: str | os.PathLike[str] | None = None,
         progress: bool | None = None,
     ) -> UpdateList:
-        """The updates of scripts (`.upd`), update tables, folders of them, or several of these, for this
-        knowledge base to apply.  Nothing is applied yet.
+        """The updates of scripts (`.upd`), RDF Patch (`.rdfp`), update tables, folders of them, or several
+        of these, for this knowledge base to apply.  Nothing is applied yet.
 
         Wrong rows of tables, and those of updates that come too late for windows, are an error, or with
         `on_error="skip"` are counted and written to the file `quarantine`.
@@ -449,7 +483,7 @@ class KnowledgeBase(Reader):
         database = self._open()
         windows, arguments = database.windows, database.program.time_arguments
         with bar_for(progress) as bar:
-            return read_updates(
+            updates = read_updates(
                 [paths] if isinstance(paths, str | os.PathLike) else paths,
                 database.dictionary,
                 database.program,
@@ -458,6 +492,8 @@ class KnowledgeBase(Reader):
                 progress=bar.on_read("updates"),
                 clock=Clock(windows.now, windows.late, arguments) if database.has_time else None,
             )
+        self._learn(updates.prefixes)
+        return updates
 
     @locked
     def prepare_updates(self, updates: UpdateTable | Sequence[ScriptUpdate]) -> list[EncodedUpdate]:

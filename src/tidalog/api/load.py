@@ -21,6 +21,7 @@ from tidalog.model.facts import Facts
 from tidalog.model.program import WITNESS, Declaration, Fact, Program
 from tidalog.model.registered import Registered
 from tidalog.model.terms import Term
+from tidalog.rdf.quads import with_union
 
 Witness = tuple[str, int]
 """A predicate and its number of arguments."""
@@ -89,7 +90,9 @@ class Load:
         if new:
             self.witnesses |= new
             self.admitted |= new
-            found = with_facts(self.analysis, new.values())
+            whole = with_union(self.program, new.values())
+            found = with_facts(self.analysis, new.values()) if whole is self.program else None
+            self.program = whole
             self.warnings = None
             if found is None:
                 found = analysed(self.program, self.environment, self.witnesses, self.text_facts)

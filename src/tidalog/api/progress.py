@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from tidalog.engine.limits import Progress, ProgressCallback
+from tidalog.model.amounts import size as size_text
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -69,15 +70,17 @@ class ProgressBar:
         rule = f"rule {progress.rule}" if progress.rule else "materialising"
         self._update(rule, details, progress.component, progress.components)
 
-    def on_read(self, label: str) -> Callable[[str, int], None]:
+    def on_read(self, label: str) -> Callable[[str, int, int, int], None]:
         """Progress of reading the files of one predicate."""
         start = time.perf_counter()
         self._update(f"reading {label}", "", 0, 1)
 
-        def read(file: str, rows: int) -> None:
+        def read(file: str, rows: int, done: int, total: int) -> None:
             seconds = time.perf_counter() - start
             rate = rows / seconds if seconds > 0 else 0.0
-            self._update(f"reading {label}", f"{file} · {rows:,} rows · {rate:,.0f} rows/s", 0, 1)
+            size = f"{size_text(done)} of {size_text(total)}"
+            details = f"{file} · {size} · {rows:,} rows · {rate:,.0f} rows/s"
+            self._update(f"reading {label}", details, done, total)
 
         return read
 

@@ -13,9 +13,10 @@ from tidalog.api.naming import holds_triples, known_predicate, user_predicates
 from tidalog.api.relations import count_of, rows_of
 from tidalog.api.results import Result, decoded_result
 from tidalog.api.stats import Stats
+from tidalog.engine.dictionary import Dictionary
 from tidalog.engine.limits import RunStats
 from tidalog.maintain.uncomputed import example_of
-from tidalog.model.facts import Facts
+from tidalog.model.facts import Facts, Ids
 from tidalog.model.lifetimes import NEVER_TIME
 from tidalog.model.window_times import LAST
 from tidalog.rdf.ntriples import ntriples_text
@@ -86,9 +87,26 @@ def written_table(database: Database, facts: Facts, as_rdf: bool) -> pa.Table:
     """Facts in the form that files have."""
     names = argument_names(database, facts)
     if as_rdf:
-        columns = [database.dictionary.decode_text(column, ntriples_text) for column in facts.columns]
+        columns = [ntriples_column(database.dictionary, column) for column in facts.columns]
         return Result(names, columns, facts.count).table
     return result_of(database, names, facts).table
+
+
+def ntriples_column(dictionary: Dictionary, ids: Ids) -> pa.Array:
+    """Terms in N-Triples syntax.  Compiled code writes IRIs."""
+    is_iri = dictionary.is_iri(ids)
+    if is_iri.all():
+        return dictionary.decode_text(ids)
+    others = dictionary.decode_text(ids[~is_iri], ntriples_text)
+    if not is_iri.any():
+        return others
+    iris = dictionary.decode_text(ids[is_iri])
+    if iris.type != others.type:
+        iris, others = iris.cast(pa.large_string()), others.cast(pa.large_string())
+    order = np.empty(len(ids), np.int64)
+    order[is_iri] = np.arange(len(iris))
+    order[~is_iri] = len(iris) + np.arange(len(others))
+    return pa.concat_arrays([iris, others]).take(pa.array(order))
 
 
 def stats_of(database: Database, skipped: Mapping[str, int]) -> Stats:

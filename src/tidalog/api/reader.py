@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType, TracebackType
@@ -13,7 +13,7 @@ from typing import Self
 from tidalog.analysis import Analysis, PredicateInfo
 from tidalog.api.arguments import check_text, checked_limits
 from tidalog.api.database import Database
-from tidalog.api.diagnostics import Closed
+from tidalog.api.diagnostics import Closed, bad_argument
 from tidalog.api.lock import Lock, locked
 from tidalog.api.maintenance import DEFAULT
 from tidalog.api.naming import is_hidden, known_predicate, parameter_terms, user_predicates
@@ -22,6 +22,7 @@ from tidalog.api.prepared import PreparedQueries
 from tidalog.api.profile import Profile, profile_of
 from tidalog.api.progress import ProgressOption, bar_for
 from tidalog.api.queries import argument_names, expiries_of, facts_of, result_of, stats_of, written_table
+from tidalog.api.rdf_export import write_statements
 from tidalog.api.relations import count_of, explicit_rows
 from tidalog.api.results import Result
 from tidalog.api.shown import SHOWN_PARTS, html_table, more
@@ -30,7 +31,7 @@ from tidalog.api.targets import check_targets
 from tidalog.engine.dictionary import Dictionary
 from tidalog.engine.limits import Limits, RunStats
 from tidalog.io.binding import is_rdf, write_binding
-from tidalog.io.formats import format_named
+from tidalog.io.formats import endings_of, format_named
 from tidalog.io.write import write_table
 from tidalog.lang.names import written_name
 from tidalog.maintain.choose import Options
@@ -187,6 +188,30 @@ class Reader:
         prefixes = self.program.prefixes
         write_table(table, target, format, header=header, prefixes=prefixes, predicate=predicate, terms=terms)
         return target
+
+    @locked
+    def write_rdf(
+        self, path: str | os.PathLike[str], format: str | None = None, *, explicit: bool | None = None
+    ) -> Path:
+        """Writes `triple` and `quad` to one RDF file, whole or not at all: all statements, only the explicit
+        ones, or only those that are inferred.  Without `format`, the ending of the file decides.
+
+        Prefixes are those of the program and of the data.  Facts that are not RDF are left out, and counted
+        in a warning (`warnings`).
+        """
+        target, database = Path(path), self._open()
+        if not format_named(format, target).rdf:
+            endings = " ".join(endings_of("rdf"))
+            raise bad_argument(f"{path} is no RDF file", f"endings are {endings}", "kb.export writes tables")
+        if explicit is not True:
+            self.materialise()
+        self._warn(write_statements(database, target, format, explicit))
+        return target
+
+    def _warn(self, warnings: Iterable[Diagnostic]) -> None:
+        """Keeps warnings that were not given yet."""
+        given = {warning.key for warning in self._text_warnings}
+        self._text_warnings += [warning for warning in warnings if warning.key not in given]
 
     @locked
     def write_exports(self, base_dir: str | os.PathLike[str] | None = None) -> list[Path]:

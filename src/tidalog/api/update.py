@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Self
 
 from tidalog.api.times import checked_time
 from tidalog.io.frames import from_python
+from tidalog.io.read import read_table
 from tidalog.io.result import ReadResult
-from tidalog.lang.names import NO_PREFIXES
+from tidalog.lang.names import NO_PREFIXES, full_name
 from tidalog.model.program import Declaration
 from tidalog.model.update import Label
 from tidalog.rdf.layout import TRIPLE
+from tidalog.rdf.quads import QUAD
 
 FactTables = Mapping[str, object]
 """Predicate → its facts: rows, a data frame, Arrow, a mapping of columns, a numpy array."""
@@ -61,7 +64,8 @@ class Update:
         formats: Sequence[str] | None = None,
         columns: Sequence[str] | None = None,
     ) -> Self:
-        """More facts to delete; `data` and its options are those of `KnowledgeBase.insert`."""
+        """More facts to delete; `data`, which may be the path of a file, and its options are those of
+        `KnowledgeBase.insert`."""
         self.deletions.append((predicate, self._read(predicate, data, formats, columns)))
         return self
 
@@ -104,6 +108,17 @@ class Update:
     ) -> ReadResult:
         self._check_open()
         arity, declaration, prefixes = self._known(predicate)
+        name = full_name(predicate, prefixes)
+        if isinstance(data, str | os.PathLike):
+            return read_table(
+                data,
+                formats=formats,
+                arity=arity,
+                triples=inserts and name == TRIPLE,
+                declaration=declaration,
+                prefixes=prefixes,
+                dataset=name in (TRIPLE, QUAD),
+            )
         return from_python(
             data,
             arity,

@@ -1,4 +1,5 @@
-"""Updates in files: scripts (`.upd`), update tables, folders of either, or several of these."""
+"""Updates in files: scripts (`.upd`), RDF Patch (`.rdfp`), update tables, folders of them, or several of
+these."""
 
 from __future__ import annotations
 
@@ -9,17 +10,24 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final
 
-from tidalog.api.encoded_update import declared_script, encoded_script, encoded_updates
+from tidalog.api.encoded_update import (
+    declared_script,
+    encoded_script,
+    encoded_updates,
+    refuse_literals,
+)
 from tidalog.api.timed_changes import read_time
 from tidalog.engine.dictionary import Dictionary
 from tidalog.io.diagnostics import FileNotReadable, Position
 from tidalog.io.files import find_files
+from tidalog.io.rdf_patch import ENDING, is_patch, read_patch
 from tidalog.io.result import BadRow, BadRowLog, BadRows, OnError, Progress
 from tidalog.io.update_tables import read_update_table
 from tidalog.io.update_times import Clock, late_at
 from tidalog.lang.updates import ScriptUpdate, parse_updates
 from tidalog.model.errors import DataError
 from tidalog.model.program import Program
+from tidalog.model.rule_edit import NO_EDIT
 from tidalog.model.update import EncodedUpdate
 from tidalog.model.window_times import START
 
@@ -31,6 +39,11 @@ class UpdateList(list[EncodedUpdate]):
     """Updates read from files for one knowledge base, and the rows that were rejected."""
 
     bad: BadRows = BadRows()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.prefixes: dict[str, str] = {}
+        """What patches declare."""
 
 
 def read_updates(
@@ -49,9 +62,17 @@ def read_updates(
     prefixes, declared = program.prefixes, program.declared
     scripts = 0
     try:
-        for is_script, group in groupby(_expanded(paths), key=_is_script):
+        for kind, group in groupby(_expanded(paths), key=_kind):
             new: list[EncodedUpdate] = []
-            if is_script:
+            if kind == ENDING:
+                for path in group:
+                    patch, found = read_patch(Path(path), dictionary, log)
+                    updates.prefixes |= found
+                    for one in patch:
+                        scripts += 1
+                        refuse_literals(one.insertions, dictionary)
+                        new.append(EncodedUpdate(one.deletions, one.insertions, NO_EDIT, scripts, dictionary))
+            elif kind == SCRIPT:
                 for path in group:
                     written = declared_script(parse_updates(_text(path), str(path), prefixes), declared)
                     script = encoded_script(written, dictionary, scripts + 1)
@@ -116,18 +137,20 @@ def _later(clock: Clock, updates: Iterable[EncodedUpdate], program: Program, dic
     return replace(clock, now=now)
 
 
-def _is_script(path: UpdatePath) -> bool:
-    return os.fspath(path).lower().endswith(SCRIPT)
+def _kind(path: UpdatePath) -> str:
+    """The ending of scripts, that of patches, or none."""
+    if os.fspath(path).lower().endswith(SCRIPT):
+        return SCRIPT
+    return ENDING if is_patch(Path(path)) else ""
 
 
 def _expanded(paths: Iterable[UpdatePath]) -> Iterator[UpdatePath]:
-    """The paths, with the scripts of each folder that has some, by name."""
+    """The paths, with the scripts or patches of each folder that has some, by name."""
     for path in paths:
         folder = Path(path).expanduser()
-        if folder.is_dir() and any(_is_script(child) for child in folder.iterdir()):
-            yield from find_files(folder, Path(), [SCRIPT])
-        elif _is_script(path):
-            yield from find_files(path, Path(), [SCRIPT])
+        kinds = set(map(_kind, folder.iterdir())) if folder.is_dir() else {_kind(path)}
+        if endings := sorted(kinds - {""}):
+            yield from find_files(path, Path(), endings)
         else:
             yield path
 

@@ -23,9 +23,11 @@ from tidalog.cli.options import (
     OneProgram,
     Parameters,
     Programs,
+    ProgramsAndData,
     Quiet,
     RowLimit,
     Store,
+    bad_option,
     flag,
     value,
 )
@@ -103,10 +105,18 @@ def start(
 def run_command(
     report: Report,
     *,
-    programs: Programs,
+    programs: ProgramsAndData,
     output: Annotated[
-        list[str] | None, value("PREDICATE", "Print this, not what @output names.", "--output", "-o")
+        list[str] | None,
+        value(
+            "NAME",
+            "Print this predicate, not what @output names; or write an RDF file (.nt …).",
+            "--output",
+            "-o",
+        ),
     ] = None,
+    explicit_only: Annotated[bool, flag("Write only triples that were given.", "--explicit-only")] = False,
+    inferred_only: Annotated[bool, flag("Write only triples that were derived.", "--inferred-only")] = False,
     inputs: Inputs,
     bad_rows: BadRows,
     export_dir: ExportFolder = None,
@@ -122,7 +132,11 @@ def run_command(
     from tidalog.cli.run import run
     from tidalog.cli.work import Work
 
-    return run(report, Work(programs, inputs, store, bad_rows), output, export_dir, stats, rows, quiet, plan)
+    if explicit_only and inferred_only:
+        raise bad_option("--explicit-only with --inferred-only", "nothing is both", "choose one of them")
+    explicit = True if explicit_only else False if inferred_only else None
+    work = Work(programs, inputs, store, bad_rows)
+    return run(report, work, output, export_dir, stats, rows, quiet, plan, explicit)
 
 
 @command(app, "apply")
@@ -131,11 +145,16 @@ def apply_command(
     *,
     program: OneProgram,
     updates: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
-            metavar="UPDATES…", help="Scripts (.upd), update tables (CSV, NDJSON, Parquet), folders."
+            metavar="[UPDATES…]",
+            help="Scripts (.upd), RDF Patch (.rdfp), update tables (CSV, NDJSON, Parquet), folders.",
         ),
-    ],
+    ] = None,
+    delete: Annotated[
+        list[str] | None, value("FILE", "RDF to delete; with --insert one update, after all others.")
+    ] = None,
+    insert: Annotated[list[str] | None, value("FILE", "RDF to insert.")] = None,
     maintenance: Maintenance,
     changes: ChangeFiles,
     inputs: Inputs,
@@ -153,11 +172,12 @@ def apply_command(
     quiet: Quiet = False,
 ) -> None:
     """Materialise a program, apply updates one after the other, write what @export names."""
-    from tidalog.cli.apply import apply
+    from tidalog.cli.apply import GivenUpdates, apply
     from tidalog.cli.work import Work
 
     work = Work([program], inputs, store, bad_rows, late=late)
-    apply(report, work, updates, maintenance, changes, queries, export_dir, stats, quiet)
+    given = GivenUpdates(updates or [], delete or [], insert or [])
+    apply(report, work, given, maintenance, changes, queries, export_dir, stats, quiet)
 
 
 @command(app, "stream")

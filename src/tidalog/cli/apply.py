@@ -14,15 +14,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from tidalog.cli.options import ChangeFiles, Maintenance
+from tidalog.cli.options import ChangeFiles, Maintenance, bad_option
 from tidalog.cli.report import Report, print_predicates, write_text
 from tidalog.cli.work import Work, prepared
 from tidalog.model.amounts import counted, duration, rate
+from tidalog.rdf.layout import TRIPLE
 
 if TYPE_CHECKING:
     from tidalog.api.continuous import ContinuousQuery
     from tidalog.api.delta import Delta
     from tidalog.api.knowledge_base import KnowledgeBase
+    from tidalog.api.update import Update
 
 COUNTERS: Final = (
     "deletions",
@@ -87,10 +89,36 @@ class Figures:
         return {"updates": self.updates, "totals": {**self.totals, "seconds": self.seconds}}
 
 
+@dataclass(frozen=True)
+class GivenUpdates:
+    """Files of updates, and of RDF that one more update deletes and inserts."""
+
+    paths: Sequence[str]
+    deletions: Sequence[str]
+    insertions: Sequence[str]
+
+    def check(self) -> None:
+        if not (self.paths or self.deletions or self.insertions):
+            hint = "name files of updates, or --insert FILE"
+            raise bad_option("there are no updates", "apply needs some", hint)
+
+    def of_files(self) -> list[Update]:
+        if not (self.deletions or self.insertions):
+            return []
+        from tidalog.api.update import Update
+
+        update = Update(label="files")
+        for path in self.deletions:
+            update.delete(TRIPLE, path)
+        for path in self.insertions:
+            update.insert(TRIPLE, path)
+        return [update]
+
+
 def apply(
     report: Report,
     work: Work,
-    paths: Sequence[str],
+    given: GivenUpdates,
     how: Maintenance,
     files: ChangeFiles,
     queries: Path | None,
@@ -98,13 +126,14 @@ def apply(
     stats_file: Path | None,
     quiet: bool,
 ) -> None:
+    given.check()
     how.check()
     files.check()
     figures = Figures()
     with prepared(work, None) as kb:
         registered = _registered(kb, queries)
         try:
-            wrote = _apply_all(report, kb, work, paths, how, files, figures, registered)
+            wrote = _apply_all(report, kb, work, given, how, files, figures, registered)
         except BaseException:
             if figures.updates:  # applied before the error
                 _write_stats(stats_file, figures)
@@ -137,7 +166,7 @@ def _apply_all(
     report: Report,
     kb: KnowledgeBase,
     work: Work,
-    paths: Sequence[str],
+    asked: GivenUpdates,
     how: Maintenance,
     files: ChangeFiles,
     figures: Figures,
@@ -150,8 +179,9 @@ def _apply_all(
 
     bad = work.bad_rows
     updates = kb.read_updates(
-        list(paths), on_error="skip" if bad.skip else "error", quarantine=bad.file_of("updates")
+        list(asked.paths), on_error="skip" if bad.skip else "error", quarantine=bad.file_of("updates")
     )
+    updates += [kb.encoded(update) for update in asked.of_files()]
     if updates.bad.count:
         report.note(f"updates: {counted(updates.bad.count, 'bad row')} left out")
     given = {rows.predicate for update in updates for rows in update.insertions}

@@ -33,6 +33,7 @@ from tidalog.model.errors import Diagnostic
 from tidalog.model.program import Program
 from tidalog.model.terms import Term
 from tidalog.plan.compile import compile
+from tidalog.rdf.quads import with_union
 
 _PICTURES: Final[dict[str, GraphFormat]] = {
     ".svg": "svg",
@@ -87,6 +88,7 @@ def check(
     given = parameter_terms(read_parameters(parameters))
     program, warnings = _read(path, dialect)
     report.warn(warnings)
+    program = with_union(program, program.facts)
     analysis = analyse(program, given)
     report.warn(analysis.warnings)
     compiled = compile(analysis, is_native)

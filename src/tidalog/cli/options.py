@@ -39,6 +39,10 @@ def choice(help: str, names: Sequence[str]) -> Any:
 
 
 Programs = Annotated[list[Path], typer.Argument(metavar="PROGRAM…", help="Files of rules; - is stdin.")]
+ProgramsAndData = Annotated[
+    list[Path],
+    typer.Argument(metavar="PROGRAM… [DATA…]", help="Rules; - is stdin.  RDF files, folders."),
+]
 OneProgram = Annotated[Path, typer.Argument(metavar="PROGRAM", help="A file of rules; - is stdin.")]
 DialectName = Annotated[
     str | None, value("NAME", "main, zodiac, rdfox or jena.  Default: by the file extension.", "--dialect")

@@ -81,7 +81,7 @@ def _check_output(path: Path) -> bool:
 
     format = format_named(None, path)
     if format.rdf:
-        tables = " ".join(ending for one in FORMATS if one.writable and not one.rdf for ending in one.endings)
+        tables = " ".join(ending for one in FORMATS if not one.rdf for ending in one.endings)
         raise bad_option(f"--output {path}", "answers are a table, not triples", f"endings are {tables}")
     return "header" in format.write_options
 

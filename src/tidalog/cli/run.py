@@ -9,14 +9,16 @@ JSON: `outputs` (predicate → columns, rows), `exports` (paths), `stats` (as `-
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tidalog.api.naming import known_predicate
 from tidalog.api.stats import Stats, summary
-from tidalog.cli.options import read_limit
+from tidalog.cli.options import bad_option, read_limit
 from tidalog.cli.report import FAILED, Report, print_output, print_predicates, result_json, write_text
 from tidalog.cli.work import Work, prepared
+from tidalog.io.formats import is_rdf_file
 from tidalog.model.amounts import counted
 
 if TYPE_CHECKING:
@@ -32,7 +34,9 @@ def run(
     rows: int,
     quiet: bool,
     plan: bool,
+    explicit: bool | None,
 ) -> int:
+    shown, files = split_outputs(outputs, explicit)
     with prepared(work, report) as kb:
         kb.materialise()
         contradictions = kb.ontology().inconsistency_warnings() if work.has_ontology else []
@@ -44,7 +48,9 @@ def run(
             assert isinstance(kb, StoredKnowledgeBase)
             kb.snapshot()
         written = kb.write_exports(export_dir)
-        asked = [known_predicate(name, kb.analysis) for name in outputs or kb.program.outputs]
+        written += [kb.write_rdf(file, explicit=explicit) for file in files]
+        report.warn(kb.warnings)
+        asked = [known_predicate(name, kb.analysis) for name in shown or kb.program.outputs]
         results = {kb.analysis.label(name): kb.facts(name) for name in asked}
         stats = kb.stats()
         if stats_file is not None:
@@ -68,6 +74,15 @@ def run(
         if not quiet:
             _print_figures(kb, stats, written, with_counts=not results)
     return code
+
+
+def split_outputs(outputs: Sequence[str] | None, explicit: bool | None) -> tuple[list[str], list[Path]]:
+    """Predicates to print, and RDF files to write."""
+    files = [name for name in outputs or () if ":" not in name and is_rdf_file(Path(name))]
+    if explicit is not None and not files:
+        option = "--explicit-only" if explicit else "--inferred-only"
+        raise bad_option(f"{option} without an RDF file", "it is about what -o writes", "add -o facts.nt")
+    return [name for name in outputs or () if name not in files], [Path(name) for name in files]
 
 
 def _print_figures(kb: KnowledgeBase, stats: Stats, written: list[Path], *, with_counts: bool) -> None:

@@ -94,7 +94,10 @@ def _fill(
 ) -> None:
     bad = work.bad_rows
     on_error: OnError = "skip" if bad.skip else "error"
+    data = [path for path in work.programs if is_rdf(path)]
     for path in work.programs:
+        if path in data:
+            continue
         kb.load(
             sys.stdin.read() if str(path) == STANDARD_INPUT else path,
             dialect=work.inputs.dialect,
@@ -102,11 +105,20 @@ def _fill(
             on_error=on_error,
             quarantine_dir=bad.quarantine,
         )
+    if data:
+        kb.read_rdf(data, on_error=on_error, quarantine=bad.file_of("triple"))
     for predicate, file in facts:
         header = has_header(Path(file)) if work.inputs.header else None
         kb.insert(predicate, Path(file), header=header, on_error=on_error, quarantine=bad.file_of(predicate))
     if work.has_ontology:
         kb.ontology(work.inputs.ontology or (), profile=work.inputs.profile)
+
+
+def is_rdf(path: Path) -> bool:
+    """Whether an argument names RDF data and not a program."""
+    from tidalog.io.formats import is_rdf_file
+
+    return is_rdf_file(path) or path.is_dir()
 
 
 def has_header(path: Path) -> bool | None:

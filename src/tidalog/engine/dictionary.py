@@ -25,6 +25,7 @@ from tidalog.engine.hash_table import Table, fits
 from tidalog.engine.memory import resized
 from tidalog.engine.moments import moments_among
 from tidalog.engine.questions import Questions
+from tidalog.engine.span_encoding import SPANS_AT_ONCE, encode_spans
 from tidalog.engine.value_kinds import INSTANT_VALUE, value_of_literal
 from tidalog.model import term_text as termtext
 from tidalog.model.facts import Ids, Mask
@@ -43,6 +44,8 @@ from tidalog.model.terms import (
 
 Int64s = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
+Spans = npt.NDArray[np.int64]
+"""A table: the bounds of each term of each statement."""
 
 N = TypeVar("N", bound=np.generic)
 
@@ -216,12 +219,14 @@ class Dictionary(Owner[Terms]):
 
     def encode(self, column: pa.Array | pa.ChunkedArray, reading: str) -> Ids:
         """The ids of a column without nulls.  `reading`: `native` for int64, double and boolean columns;
-        `any`, `ntriples`, `string` or `iri` for text."""
+        `any`, `ntriples`, `string` or `iri` for text; `ids` for ids themselves."""
         chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
         parts = [self._encode_chunk(chunk, reading) for chunk in chunks if len(chunk)]
         return np.concatenate(parts) if parts else np.empty(0, np.int32)
 
     def _encode_chunk(self, chunk: pa.Array, reading: str) -> Ids:
+        if reading == "ids":
+            return _numpy_of(chunk, np.int32)
         ids = np.empty(len(chunk), np.int32)
         if reading == "native":
             if pa.types.is_boolean(chunk.type):
@@ -257,6 +262,20 @@ class Dictionary(Owner[Terms]):
             rows = slow[: slow_count[0]]
             ids[rows] = self._encode_slowly(chunk.take(_arrow_of(rows)))
         return ids
+
+    def encode_spans(self, data: Bytes, cuts: Spans, column: int) -> tuple[Ids, Ids]:
+        """The ids of one term of each statement of N-Triples; `cuts` has the bounds of its terms.  Also
+        returns the rows whose ids are missing, because compiled code does not read their terms."""
+        ids, slow = np.empty(len(cuts), np.int32), np.empty(len(cuts), np.int32)
+        slow_count = np.zeros(1, np.int64)
+        width = cuts[:, 2 * column + 1] - cuts[:, 2 * column]
+        longest = int(width.max(initial=0)) * SPANS_AT_ONCE
+        self._in_batches(
+            len(ids),
+            longest,
+            lambda begin: encode_spans(self.at, data, cuts, column, begin, ids, slow, slow_count),
+        )
+        return ids, slow[: slow_count[0]]
 
     def _in_batches(self, rows: int, longest: int, kernel: Callable[[int], int]) -> None:
         """Calls a kernel until it has processed all rows; grows the dictionary in between, in proportion to

@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 import pyarrow as pa
 
+from tidalog.engine.dictionary import Dictionary
 from tidalog.io.diagnostics import DataDiagnostic, WrongOption
 from tidalog.io.files import COMPRESSION_ENDINGS
 from tidalog.io.formats import RDF, Format, check_option, format_named
@@ -23,6 +24,7 @@ from tidalog.lang.names import NO_PREFIXES
 from tidalog.model.errors import DataError, Span
 from tidalog.model.program import DataBinding, Declaration, OptionValue
 from tidalog.rdf.layout import TRIPLE
+from tidalog.rdf.quads import QUAD
 
 
 def read_binding(
@@ -36,6 +38,7 @@ def read_binding(
     progress: Progress | None = None,
     declaration: Declaration | None = None,
     prefixes: Mapping[str, str] = NO_PREFIXES,
+    dictionary: Dictionary | None = None,
 ) -> ReadResult:
     """The facts that an @import names.
 
@@ -71,6 +74,8 @@ def read_binding(
             triples=binding.predicate == TRIPLE,
             declaration=declaration,
             prefixes=prefixes,
+            dataset=binding.predicate in (TRIPLE, QUAD),
+            dictionary=dictionary,
         )
 
 

@@ -1,4 +1,4 @@
-"""Errors about data: T030–T049, T155–T156, W017.
+"""Errors about data: T030–T049, T155–T156, T190, W017.
 
 A diagnostic about a row has a `Position`: the file, the line in that file (from 1; header, blank lines and
 line breaks inside quotes all count) and the column.  One about a whole file has no position; if an @import or
@@ -239,6 +239,13 @@ class NeedsQuoting(DataDiagnostic):
     title = "{path} cannot be written without quoting"
     reason = "{value} has a quote, a delimiter or a line break in it"
     hint = "leave out quoting = false, or choose another delimiter"
+
+
+class NotInSyntax(DataDiagnostic):
+    number = "T190"
+    title = "{path} cannot have the statement {statement}"
+    reason = "{why}"
+    hint = "N-Triples (.nt), Turtle (.ttl), N-Quads (.nq) and TriG (.trig) can have it"
 
 
 class NamesDiffer(DataDiagnostic):

@@ -1,6 +1,7 @@
-"""Files: finds the files of a resource, opens them whole, and writes them atomically.
+"""Files: finds the files of a resource, opens them, and writes them atomically.
 
-Input is one Arrow buffer per file: memory-mapped if it is not compressed, else decompressed into memory.
+Input is one Arrow buffer per file, memory-mapped if it is not compressed, else decompressed into memory; or a
+stream of pieces.
 Output goes to a temporary file beside the target, which is renamed when everything is written; a reader never
 sees half a file, and a failed export keeps the old one.
 """
@@ -16,7 +17,7 @@ import stat
 from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, Final, TextIO, cast
+from typing import BinaryIO, Final, Self, TextIO, cast
 
 import pyarrow as pa
 
@@ -27,6 +28,7 @@ COMPRESSION_ENDINGS: Final = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 COMPRESSIONS: Final = ("none", *COMPRESSION_ENDINGS.values())
 _MAGIC: Final = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 """First bytes that no UTF-8 text has."""
+_LONGEST_MAGIC: Final = 4
 _GLOB: Final = frozenset("*?[")
 _NOT_IN_A_NAME: Final = re.compile(r"[^\w.+-]+")
 _REMOTE: Final = ("http://", "https://", "s3://", "gs://", "hdfs://")
@@ -124,23 +126,74 @@ def _not_readable(path: Path, error: OSError) -> DataError:
 def open_buffer(path: Path, compression: str | None) -> pa.Buffer:
     """The whole content, decompressed.  If `compression` is not given, the ending or the first bytes
     decide."""
-    try:
+    with _reading(path):
         status = path.stat()
-        if stat.S_ISDIR(status.st_mode):
-            raise DataError(FileNotReadable(path=path, why="it is a folder", hint=""))
+        _refuse_folder(path, status)
         if stat.S_ISREG(status.st_mode) and status.st_size:
             raw = pa.memory_map(str(path)).read_buffer()
         else:
             raw = pa.py_buffer(path.read_bytes())
+    codec = _codec(path, compression, raw.slice(0, min(_LONGEST_MAGIC, raw.size)))
+    if codec is None or raw.size == 0:
+        return raw
+    with _decompressing(path, codec), pa.CompressedInputStream(pa.BufferReader(raw), codec) as stream:
+        return stream.read_buffer()
+
+
+class ByteStream:
+    """The content of a file, decompressed, piece by piece."""
+
+    def __init__(self, path: Path, compression: str | None) -> None:
+        with _reading(path):
+            status = path.stat()
+            _refuse_folder(path, status)
+            if stat.S_ISREG(status.st_mode):
+                self._raw = pa.OSFile(str(path))
+            else:
+                self._raw = pa.BufferReader(path.read_bytes())
+            start = self._raw.read_buffer(_LONGEST_MAGIC)
+            self._raw.seek(0)
+        self._path, self._codec = path, _codec(path, compression, start)
+        is_plain = self._codec is None or start.size == 0
+        self._stream = self._raw if is_plain else pa.CompressedInputStream(self._raw, self._codec)
+
+    def read(self, size: int) -> pa.Buffer:
+        """The next bytes; none at the end."""
+        with _decompressing(self._path, self._codec):
+            return self._stream.read_buffer(size)
+
+    @property
+    def done(self) -> int:
+        """How many bytes of the file were read."""
+        return int(self._raw.tell())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._raw.close()
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise _not_readable(path, error) from error
-    codec = compression or COMPRESSION_ENDINGS.get(path.suffix.lower()) or _sniffed(raw)
-    if codec in (None, "none") or raw.size == 0:
-        return raw
+
+
+def _refuse_folder(path: Path, status: os.stat_result) -> None:
+    if stat.S_ISDIR(status.st_mode):
+        raise DataError(FileNotReadable(path=path, why="it is a folder", hint=""))
+
+
+@contextmanager
+def _decompressing(path: Path, codec: str | None) -> Iterator[None]:
     try:
-        with pa.CompressedInputStream(pa.BufferReader(raw), codec) as stream:
-            return stream.read_buffer()
+        yield
     except OSError as error:
+        if codec is None:
+            raise _not_readable(path, error) from error
         truncated = "truncated" in str(error).lower()
         raise DataError(
             BrokenCompression(
@@ -151,9 +204,15 @@ def open_buffer(path: Path, compression: str | None) -> pa.Buffer:
         ) from error
 
 
-def _sniffed(raw: pa.Buffer) -> str | None:
-    start = raw.slice(0, min(4, raw.size)).to_pybytes()
-    return next((codec for magic, codec in _MAGIC.items() if start.startswith(magic)), None)
+def _codec(path: Path, compression: str | None, start: pa.Buffer) -> str | None:
+    """How a file is compressed, if it is; its ending or its first bytes decide."""
+    codec = compression or COMPRESSION_ENDINGS.get(path.suffix.lower()) or _sniffed(start)
+    return None if codec == "none" else codec
+
+
+def _sniffed(start: pa.Buffer) -> str | None:
+    found = start.to_pybytes()
+    return next((codec for magic, codec in _MAGIC.items() if found.startswith(magic)), None)
 
 
 def base_ending(path: Path) -> str:

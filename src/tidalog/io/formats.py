@@ -26,7 +26,7 @@ _ROWS: Final = ("delimiter", "quoting", "header", "ignore_headers")
 
 @dataclass(frozen=True)
 class Format:
-    """`delimiter` is set for delimited text, `rdf` for three columns of RDF terms."""
+    """`delimiter` is set for delimited text, `rdf` for RDF statements."""
 
     name: str
     endings: tuple[str, ...]
@@ -35,7 +35,8 @@ class Format:
     aliases: tuple[str, ...] = ()
     delimiter: str | None = None
     rdf: bool = False
-    writable: bool = True
+    graphs: bool = False
+    """Whether RDF may be in graphs with names."""
 
 
 def _delimited(name: str, endings: tuple[str, ...], delimiter: str) -> Format:
@@ -43,9 +44,11 @@ def _delimited(name: str, endings: tuple[str, ...], delimiter: str) -> Format:
     return Format(name, endings, read, (*_COMMON, *_TEXT, *_ROWS), delimiter=delimiter)
 
 
-def _rdf(name: str, endings: tuple[str, ...], aliases: tuple[str, ...] = (), writable: bool = True) -> Format:
-    read = ("resource", *_READ, *_TEXT) + (() if name == "ntriples" else ("base",))
-    return Format(name, endings, read, ("resource", *_TEXT), aliases, rdf=True, writable=writable)
+def _rdf(
+    name: str, endings: tuple[str, ...], aliases: tuple[str, ...] = (), *, graphs: bool = False
+) -> Format:
+    read = ("resource", *_READ, *_TEXT) + (() if name in ("ntriples", "nquads") else ("base",))
+    return Format(name, endings, read, ("resource", *_TEXT), aliases, rdf=True, graphs=graphs)
 
 
 FORMATS: Final = (
@@ -65,8 +68,10 @@ FORMATS: Final = (
     ),
     _rdf("ntriples", (".nt",), ("nt",)),
     _rdf("turtle", (".ttl",), ("ttl",)),
-    _rdf("rdfxml", (".rdf", ".xml", ".owl"), writable=False),
-    _rdf("trig", (".trig",), writable=False),
+    _rdf("rdfxml", (".rdf", ".xml", ".owl")),
+    _rdf("jsonld", (".jsonld",), graphs=True),
+    _rdf("nquads", (".nq",), ("nq",), graphs=True),
+    _rdf("trig", (".trig",), graphs=True),
 )
 PARQUET_COMPRESSIONS: Final = ("none", "snappy", "gzip", "zstd")
 RDF: Final = "rdf"
@@ -193,6 +198,12 @@ def check_column_formats(formats: Sequence[str] | None) -> None:
                     hint=f"column formats are {', '.join(COLUMN_FORMATS)}",
                 )
             )
+
+
+def is_rdf_file(path: Path) -> bool:
+    """Whether the ending of a name is that of an RDF format."""
+    found = _BY_ENDING.get(base_ending(path))
+    return found is not None and found.rdf
 
 
 def endings_of(name: str | None) -> Sequence[str]:

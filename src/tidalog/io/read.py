@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pyarrow as pa
 
 from tidalog import arrow_compute as pc
+from tidalog.engine.dictionary import Dictionary
 from tidalog.io.arrow_files import read_arrow, read_parquet
-from tidalog.io.columns import RawTable, check_shape, columns_ignored, named_fields, to_terms
+from tidalog.io.columns import RawTable, columns_ignored, named_fields, to_terms
 from tidalog.io.delimited import Layout, read_delimited
 from tidalog.io.diagnostics import NotWritable, WrongArity
 from tidalog.io.files import find_files, open_buffer
 from tidalog.io.formats import Format, check_option, column_formats, endings_of, format_named
 from tidalog.io.json_lines import read_json_lines
-from tidalog.io.rdf_read import NAMES, read_rdf
+from tidalog.io.rdf_read import RdfSource
+from tidalog.io.rdf_table import NAMES, RdfOptions, read_rdf_table
+from tidalog.io.read_progress import ReadProgress
 from tidalog.io.result import BadRowLog, OnError, Progress, ReadResult, TermColumn
 from tidalog.io.text_form import any_text
 from tidalog.lang.names import NO_PREFIXES
@@ -42,6 +45,8 @@ class _Options:
     triples: bool
     declaration: Declaration | None
     prefixes: Mapping[str, str]
+    dataset: bool
+    dictionary: Dictionary | None
 
     def check(self, kind: Format) -> None:
         """Refuses options that the format does not have."""
@@ -81,6 +86,8 @@ def read_table(
     triples: bool = False,
     declaration: Declaration | None = None,
     prefixes: Mapping[str, str] = NO_PREFIXES,
+    dataset: bool = False,
+    dictionary: Dictionary | None = None,
 ) -> ReadResult:
     """Facts from a file, a glob, a folder, or several of these.
 
@@ -92,7 +99,8 @@ def read_table(
     `limit` is the maximal number of facts to read.  Bad rows are an error, or with `on_error="skip"` are
     counted and written to `quarantine`.  Relative paths start at `base_dir`.  With `triples`, the rows are to
     be inserted into `triple`, and those with a literal as subject or predicate are bad.  IRIs in columns of
-    IRIs may have `prefixes`.
+    IRIs may have `prefixes`.  RDF of a `dataset` may have named graphs.  With a `dictionary`, RDF is read as
+    its ids, and terms of files that are refused are forgotten.
 
     A predicate without arguments (`arity=0`) is read from a file of one boolean column: it holds if that is
     true.
@@ -103,9 +111,6 @@ def read_table(
     else:
         proposition = False
     formats = column_formats(formats)
-    options = _Options(
-        formats, arity, header, delimiter, quoting, skip, compression, base, triples, declaration, prefixes
-    )
     resources = [path] if isinstance(path, str | os.PathLike) else list(path)
     folder = base_dir if base_dir is not None else Path()
     files = [file for resource in resources for file in find_files(resource, folder, endings_of(format))]
@@ -114,37 +119,86 @@ def read_table(
             NotWritable(path=quarantine, why="this is the file that is read", hint="quarantine elsewhere")
         )
     kinds = [format_named(format, file) for file in files]
+    options = _Options(
+        formats,
+        arity,
+        header,
+        delimiter,
+        quoting,
+        skip,
+        compression,
+        base,
+        triples,
+        declaration,
+        prefixes,
+        dataset,
+        dictionary if all(kind.rdf for kind in kinds) else None,
+    )
     for kind in kinds:
         options.check(kind)
     log = BadRowLog(on_error, quarantine)
-    parts: list[list[TermColumn]] = []
-    names: tuple[str, ...] | None = None
-    notices: tuple[Diagnostic, ...] = ()
-    rows = 0
+    news = ReadProgress(progress, files)
+    known = 0 if dictionary is None else len(dictionary)
+    parts: list[_Part] = []
     try:
         for file, kind in zip(files, kinds, strict=True):
-            columns, found, file_names, ignored = _read_file(file, kind, options, log)
-            notices += ignored
-            if limit is not None and rows + found > limit:
-                found = limit - rows
-                columns = [TermColumn(c.array.slice(0, found), c.reading) for c in columns]
-            rows += found
-            names = names or file_names
-            if columns:
-                parts.append(columns)
-            if progress is not None:
-                progress(str(file), rows)
-            if limit is not None and rows >= limit:
+            news.begin(file)
+            part = _read_file(file, kind, options, log, news)
+            if limit is not None and news.rows + part.rows > limit:
+                part = part.first(limit - news.rows)
+            parts.append(part)
+            news.end(part.rows)
+            if limit is not None and news.rows >= limit:
                 break
         bad = log.finish()
     except BaseException:
         log.abandon()
+        if dictionary is not None:
+            dictionary.truncate(known)
         raise
-    columns = _joined(parts, files)
+    notices = tuple(notice for part in parts for notice in part.notices)
+    names = next((part.names for part in parts if part.names), None)
+    columns = _joined([part.columns for part in parts if part.columns], files)
     if proposition:
         holds = any(bool(pc.any(column.array).as_py()) for column in columns)
         return ReadResult([], int(holds), bad)
-    return ReadResult(columns or _empty(formats, arity), rows, bad, names, declaration, notices)
+    declared: dict[str, str] = {}
+    for part in parts:
+        declared = {**part.prefixes, **declared}
+    quads = [part.quads for part in parts if part.quads is not None]
+    return ReadResult(
+        columns or _empty(formats, arity),
+        sum(part.rows for part in parts) - sum(len(columns[0].array) for columns in quads),
+        bad,
+        names,
+        declaration,
+        notices,
+        _joined(quads, files) if quads else None,
+        declared,
+    )
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What is in one file."""
+
+    columns: list[TermColumn] = field(default_factory=list)
+    rows: int = 0
+    """Those in named graphs, too."""
+    names: tuple[str, ...] | None = None
+    notices: tuple[Diagnostic, ...] = ()
+    quads: list[TermColumn] | None = None
+    prefixes: Mapping[str, str] = field(default_factory=dict)
+
+    def first(self, rows: int) -> _Part:
+        """Its first rows, those in no named graph before the others."""
+        own = len(self.columns[0].array) if self.columns else 0
+        quads = None if self.quads is None else _sliced(self.quads, max(0, rows - own))
+        return replace(self, columns=_sliced(self.columns, rows), rows=rows, quads=quads)
+
+
+def _sliced(columns: Sequence[TermColumn], rows: int) -> list[TermColumn]:
+    return [TermColumn(c.array.slice(0, rows), c.reading) for c in columns]
 
 
 def _same_file(one: Path, other: Path) -> bool:
@@ -154,23 +208,20 @@ def _same_file(one: Path, other: Path) -> bool:
         return False
 
 
-def _read_file(
-    file: Path, kind: Format, options: _Options, log: BadRowLog
-) -> tuple[list[TermColumn], int, tuple[str, ...] | None, tuple[Diagnostic, ...]]:
-    """The columns of one file, the number of its rows, the names of its columns, and warnings."""
-    buffer = open_buffer(file, options.compression)
+def _read_file(file: Path, kind: Format, options: _Options, log: BadRowLog, news: ReadProgress) -> _Part:
     formats, declaration = options.formats, options.declaration
     if kind.rdf:
-        if options.arity not in (None, 3):
-            check_shape(str(file), 3, None, options.arity, "RDF is triples: subject, predicate, object")
-        raw: RawTable | None = read_rdf(file, buffer, kind.name, options.base, log)
-        assert raw is not None
-        if declaration is None or not declaration.is_typed:
-            return [TermColumn(column, "ntriples") for column in raw.columns], raw.rows, NAMES, ()
-        columns, rows = to_terms(replace(raw, readings=("ntriples",) * 3), None, 3, log, declaration)
-        return columns, rows, NAMES, ()
+        found = read_rdf_table(
+            RdfSource(file, kind.name, options.compression, options.base),
+            RdfOptions(options.arity, options.dataset, declaration, options.dictionary),
+            log,
+            news.part,
+        )
+        rows = found.rows + (len(found.quads[0].array) if found.quads else 0)
+        return _Part(found.columns, rows, NAMES, (), found.quads, found.prefixes)
+    buffer = open_buffer(file, options.compression)
     if kind.name == "parquet":
-        raw = read_parquet(file, buffer)
+        raw: RawTable | None = read_parquet(file, buffer)
     elif kind.name == "arrow":
         raw = read_arrow(file, buffer)
     elif kind.name == "ndjson":
@@ -179,16 +230,16 @@ def _read_file(
         layout = options.layout(kind)
         raw = read_delimited(file, buffer, layout, formats, options.arity, log, declaration)
     if raw is None:
-        return [], 0, None, ()
+        return _Part()
     raw = replace(raw, prefixes=options.prefixes)
     fields = named_fields(raw.path, raw.names, formats, declaration)
     columns, rows = to_terms(raw, formats, options.arity, log, declaration, fields, triples=options.triples)
     if fields is not None and declaration is not None:
-        return columns, rows, declaration.names, columns_ignored(raw, fields, declaration)
+        return _Part(columns, rows, declaration.names, columns_ignored(raw, fields, declaration))
     names = raw.names
     if names is not None and formats is not None:
         names = tuple(name for name, format in zip(names, formats, strict=True) if format != "skip")
-    return columns, rows, names, ()
+    return _Part(columns, rows, names)
 
 
 def _joined(parts: list[list[TermColumn]], files: Sequence[Path]) -> list[TermColumn]:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import csv
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, Protocol
 
 import pyarrow as pa
 
@@ -22,10 +22,16 @@ from tidalog.model.amounts import counted
 from tidalog.model.errors import DataError, Diagnostic
 from tidalog.model.program import Declaration
 
-Reading = Literal["any", "string", "iri", "int", "native", "ntriples"]
+Reading = Literal["any", "string", "iri", "int", "native", "ntriples", "ids"]
 OnError = Literal["error", "skip"]
-Progress = Callable[[str, int], None]
-"""Called after each file with its name and the number of rows read so far."""
+
+
+class Progress(Protocol):
+    """Called after each file, and after each part of one that is read in parts."""
+
+    def __call__(self, file: str, rows: int, done: int, total: int, /) -> None:
+        """`rows` were read so far, and `done` of `total` bytes of all files."""
+
 
 SHOWN: Final = 10
 """How many bad rows one error shows and a result keeps in memory."""
@@ -40,6 +46,7 @@ class TermColumn:
     string     text that is a string whatever it looks like
     iri        text that is an IRI, without angle brackets
     ntriples   a term in N-Triples syntax, escapes included
+    ids        int32: ids of the dictionary that the reader was given
 
     The columns of a table may be `int` too: integers of any size in a column of decimals (`term_fields`).
     """
@@ -74,6 +81,10 @@ class ReadResult:
     declaration: Declaration | None = None
     """What the columns were checked against."""
     notices: tuple[Diagnostic, ...] = ()
+    quads: list[TermColumn] | None = None
+    """Of a dataset: the statements in named graphs, with their graphs; `columns` are those in none."""
+    prefixes: Mapping[str, str] = field(default_factory=dict)
+    """What RDF files declare."""
 
 
 class BadRowLog:

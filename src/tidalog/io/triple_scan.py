@@ -1,4 +1,4 @@
-"""N-Triples by compiled code: splits the plain statements of a block of lines into terms.
+"""N-Triples and N-Quads by compiled code: splits the plain statements of a block of lines into terms.
 
 A line is *plain* if it is one statement in the common form: IRIs without escapes, blank nodes, literals whose
 escapes are single letters.  Other lines (with `\\u` escapes, comments after a statement, errors) are left to
@@ -115,13 +115,18 @@ def _past_blanks(data: Bytes, at: int, end: int) -> int:
 
 
 @compiled
-def _cut_statement(data: Bytes, at: int, end: int, cuts: Positions) -> bool:
-    """Writes the six bounds of the terms of a plain statement in [at, end); returns whether it is plain."""
-    for position in range(3):
+def _cut_statement(data: Bytes, at: int, end: int, cuts: Positions, graphs: bool) -> bool:
+    """Writes the bounds of the four terms of a plain statement in [at, end); returns whether it is plain.
+    The span of a graph that is not named is empty."""
+    for position in range(4):
         at = _past_blanks(data, at, end)
         if at >= end:
             return False
         byte = data[at]
+        if position == 3 and (byte == _DOT or not graphs):
+            cuts[6] = at
+            cuts[7] = at
+            break
         cuts[2 * position] = at
         if byte == _LESS:
             at = _end_of_iri(data, at, end)
@@ -142,25 +147,25 @@ def _cut_statement(data: Bytes, at: int, end: int, cuts: Positions) -> bool:
 
 @entry
 def cut_lines(
-    data: Uint8s, start: int, stop: int, cuts: Int64Table, others: Int64Table
-) -> tuple[int, int, int]:
-    """Splits the lines of [start, stop) into terms.
+    data: Uint8s, start: int, stop: int, cuts: Int64Table, others: Int64Table, graphs: bool
+) -> tuple[int, int, int, int]:
+    """Splits the lines of [start, stop) into terms, until one of the tables is full.
 
-    `cuts[i]` gets the bounds of subject, predicate and object of the i-th plain statement; `others[j]` the
-    start, end and number (from 0, in this block) of the j-th line that is not plain, blank or a comment.
-    Returns the length of both, and the number of lines.
+    `cuts[i]` gets the bounds of subject, predicate, object and graph of the i-th plain statement; only with
+    `graphs` may it have a graph.  `others[j]` gets the start, end and number (from 0) of the j-th line that
+    is not plain, blank or a comment.  Returns the length of both, the number of lines, and where they end.
     """
     plain = 0
     other = 0
     lines = 0
     at = start
-    while at < stop:
+    while at < stop and plain < len(cuts) and other < len(others):
         end = at
         while end < stop and data[end] != _LF and data[end] != _CR:
             end += 1
         first = _past_blanks(data, at, end)
         if first < end and data[first] != _HASH:
-            if _cut_statement(data, first, end, cuts[plain]):
+            if _cut_statement(data, first, end, cuts[plain], graphs):
                 plain += 1
             else:
                 others[other, 0] = at
@@ -171,25 +176,15 @@ def cut_lines(
         at = end + 1
         if end + 1 < stop and data[end] == _CR and data[end + 1] == _LF:
             at += 1
-    return plain, other, lines
+    return plain, other, lines, min(at, stop)
 
 
 @entry
-def count_lines(data: Uint8s, start: int, stop: int) -> int:
-    """An upper bound of the lines in [start, stop)."""
-    lines = 1
-    for at in range(start, stop):
-        if data[at] == _LF or data[at] == _CR:
-            lines += 1
-    return lines
-
-
-@entry
-def gather(data: Uint8s, cuts: Int64Table, column: int, offsets: Int32s, text: Uint8s) -> None:
-    """Copies one term of each statement into `text`, with Arrow's `offsets`."""
+def gather(data: Uint8s, cuts: Int64Table, column: int, rows: Int32s, offsets: Int32s, text: Uint8s) -> None:
+    """Copies one term of some statements into `text`, with Arrow's `offsets`."""
     to = 0
-    for row in range(len(cuts)):
-        for at in range(cuts[row, 2 * column], cuts[row, 2 * column + 1]):
+    for row in range(len(rows)):
+        for at in range(cuts[rows[row], 2 * column], cuts[rows[row], 2 * column + 1]):
             text[to] = data[at]
             to += 1
         offsets[row + 1] = to

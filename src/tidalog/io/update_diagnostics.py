@@ -113,3 +113,17 @@ class UnknownPredicate(Diagnostic):
     title = "there is no predicate {name}"
     reason = "no rule, fact, import or insertion mentions it"
     hint = "{hint}"
+
+
+class PatchSyntax(DataDiagnostic):
+    number = "T191"
+    title = "this is not a row of RDF Patch"
+    reason = "{why}"
+    hint = "{hint}"
+
+
+class PatchTransaction(DataDiagnostic):
+    number = "T192"
+    title = "this row does not fit the transactions of its patch"
+    reason = "{why}"
+    hint = "{hint}"

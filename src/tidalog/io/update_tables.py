@@ -31,6 +31,7 @@ from tidalog.io.diagnostics import NotWritable, Position, UnknownFormat
 from tidalog.io.files import find_files, open_buffer
 from tidalog.io.formats import FORMATS, Format, check_option, format_named
 from tidalog.io.read import Resource
+from tidalog.io.read_progress import ReadProgress
 from tidalog.io.result import BadRow, BadRowLog, BadRows, OnError, Progress, TermColumn
 from tidalog.io.text_form import any_text
 from tidalog.io.update_diagnostics import ComesTooLate, NotAnUpdateTable
@@ -165,9 +166,10 @@ def read_update_table(
     own_log = log is None
     log = BadRowLog(on_error, quarantine) if log is None else log
     parts: list[FilePart] = []
-    rows = 0
+    rows, news = 0, ReadProgress(progress, files)
     try:
         for file, kind in zip(files, formats, strict=True):
+            news.begin(file)
             layout = Layout(delimiter or kind.delimiter or ",", quoting is not False, header=True)
             part = read_part(file, open_buffer(file, compression), kind, layout, log, prefixes)
             if part is not None:
@@ -175,8 +177,7 @@ def read_update_table(
             if part is not None and part.rows:
                 parts.append(part)
                 rows += part.rows
-            if progress is not None:
-                progress(str(file), rows)
+            news.end(rows - news.rows)
         labels, ranks = _ranked(parts)
         kept = np.ones(rows, np.bool_) if sort_files else _in_order(parts, labels, ranks, log)
         if clock is not None:

@@ -17,20 +17,21 @@ from typing import BinaryIO, Final
 
 import pyarrow as pa
 import pyarrow.ipc as ipc
-import pyoxigraph as ox
 
 from tidalog import arrow_compute as pc
 from tidalog.io.arrow_files import write_parquet
 from tidalog.io.columns import shown
-from tidalog.io.diagnostics import NeedsQuoting, NotRdf, NotWritable
+from tidalog.io.diagnostics import NeedsQuoting, NotRdf
 from tidalog.io.export_form import as_formats
 from tidalog.io.files import COMPRESSION_ENDINGS, AtomicFile, writing
-from tidalog.io.formats import FORMATS, Format, check_option, format_named
+from tidalog.io.formats import Format, check_option, format_named
 from tidalog.io.json_terms import json_values
+from tidalog.io.rdf_write import misfits, write_rdf
 from tidalog.io.result import Reading
 from tidalog.io.row_text import bytes_of, json_texts, needs_quotes, with_quotes
 from tidalog.io.term_fields import as_terms, reading_of
 from tidalog.io.text_form import any_text
+from tidalog.model.amounts import counted
 from tidalog.model.errors import DataError
 
 _SLICE: Final = 1 << 18
@@ -73,10 +74,6 @@ def write_table(
     """
     path = Path(path)
     kind = format_named(format, path)
-    if not kind.writable:
-        writable = ", ".join(f.name for f in FORMATS if f.writable)
-        why = f"{kind.name} can be read, but not written"
-        raise DataError(NotWritable(path=path, why=why, hint=f"formats to write are {writable}"))
     for name, value in (
         ("header", header),
         ("delimiter", delimiter),
@@ -121,14 +118,19 @@ def _write(target: _Target, kind: Format, compression: str | None, stream: Binar
             writer.write_table(target.table)
     else:
         codec = compression or COMPRESSION_ENDINGS.get(target.path.suffix.lower(), "none")
-        write = _WRITERS.get(kind.name, _delimited_text)
         if codec == "none":
-            for piece in write(target):
-                stream.write(piece)
+            _write_text(target, kind, stream)
         else:
             with pa.CompressedOutputStream(stream, codec) as compressed:
-                for piece in write(target):
-                    compressed.write(piece)
+                _write_text(target, kind, compressed)
+
+
+def _write_text(target: _Target, kind: Format, stream: BinaryIO) -> None:
+    if kind.rdf:
+        write_rdf(_check_rdf(target, kind), kind.name, target.prefixes, stream, target.path)
+        return
+    for piece in _WRITERS.get(kind.name, _delimited_text)(target):
+        stream.write(piece)
 
 
 def _slices(target: _Target) -> Iterator[list[pa.ChunkedArray]]:
@@ -184,35 +186,20 @@ def _json_lines(target: _Target) -> Iterator[bytes | memoryview]:
 # --- RDF ----------------------------------------------------------------------------------------------------
 
 
-def _n_triples(target: _Target) -> Iterator[bytes | memoryview]:
-    _check_rdf(target)
-    for columns in _slices(target):
-        row = pc.binary_join_element_wise(*columns, " ")
-        yield from bytes_of(pc.binary_join_element_wise(row, " .\n", ""))
-
-
-def _turtle(target: _Target) -> Iterator[bytes | memoryview]:
-    lines = b"".join(_n_triples(target))
-    triples = ox.parse(lines, ox.RdfFormat.N_TRIPLES, lenient=True)
-    text = ox.serialize(triples, format=ox.RdfFormat.TURTLE, prefixes=dict(target.prefixes))
-    yield text or b""
-
-
-def _check_rdf(target: _Target) -> None:
-    """The subject of a triple is not a literal, and its predicate is an IRI."""
+def _check_rdf(target: _Target, kind: Format) -> list[pa.ChunkedArray]:
+    """The columns of statements: three, or four if the format has graphs."""
     table = target.table
-    if table.num_columns != 3 or not all(_is_text(c) for c in table.columns):
-        _refuse(target, f"it has {table.num_columns} arguments, and RDF has triples", "write csv or parquet")
-    rules: tuple[tuple[int, str, str], ...] = (
-        (0, r"^(<([^\\:][^\\]*)?>|_:[^\\]+)$", "the subject of a triple is an IRI or a blank node"),
-        (1, r"^<([^\\:][^\\]*)?>$", "the predicate of a triple is an IRI"),
-        (2, r"^([^<]|<([^\\:][^\\]*)?>$)", "an IRI has no spaces, quotes or brackets inside"),
-    )
-    for field, pattern, rule in rules:
-        wrong = pc.invert(pc.match_substring_regex(table.column(field), pattern))
-        if pc.any(wrong).as_py():
-            example = " ".join(column[0].as_py() for column in table.filter(wrong).slice(0, 1).columns)
-            _refuse(target, f"{rule}, and here is {shown(example)}", "leave such facts out by a rule")
+    known = (3, 4) if kind.graphs else (3,)
+    if table.num_columns not in known or not all(_is_text(c) for c in table.columns):
+        why = f"it has {counted(table.num_columns, 'argument')}, and {kind.name} has " + (
+            "triples and their graphs" if kind.graphs else "triples"
+        )
+        _refuse(target, why, "write csv or parquet")
+    columns = [c.cast(pa.string()) if pa.types.is_large_string(c.type) else c for c in table.columns]
+    for wrong, rule in misfits(columns):
+        example = " ".join(column.filter(pa.array(wrong))[0].as_py() for column in columns)
+        _refuse(target, f"{rule}, and here is {shown(example)}", "leave such facts out by a rule")
+    return columns
 
 
 def _is_text(column: pa.ChunkedArray) -> bool:
@@ -223,8 +210,4 @@ def _refuse(target: _Target, why: str, hint: str) -> None:
     raise DataError(NotRdf(predicate=target.predicate, why=why, hint=hint))
 
 
-_WRITERS: Final[dict[str, Callable[[_Target], Iterator[bytes | memoryview]]]] = {
-    "ndjson": _json_lines,
-    "ntriples": _n_triples,
-    "turtle": _turtle,
-}
+_WRITERS: Final[dict[str, Callable[[_Target], Iterator[bytes | memoryview]]]] = {"ndjson": _json_lines}

@@ -20,7 +20,7 @@ WHY: Final = {
 }
 
 _LITERALS: Final = (String, LangString, Integer, Double, Boolean, Literal)
-RDF_FORMATS: Final = frozenset({"rdf", "turtle", "ntriples", "nquads", "trig", "rdfxml"})
+RDF_FORMATS: Final = frozenset({"rdf", "turtle", "ntriples", "nquads", "trig", "rdfxml", "jsonld"})
 """Formats whose rows are triples."""
 
 

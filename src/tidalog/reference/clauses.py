@@ -33,6 +33,9 @@ from tidalog.model.program import (
 from tidalog.model.terms import IRI, RDF_TYPE, Term
 
 TRIPLE = "triple"
+QUAD = "quad"
+_TERMS = tuple(map(Variable, "spog"))
+UNION = Rule((Atom(TRIPLE, _TERMS[:3]),), (Atom(QUAD, _TERMS),))
 EACH = "_#each "
 """Variables that stand for a call with several values."""
 TYPE = IRI(RDF_TYPE)
@@ -88,7 +91,7 @@ def clauses_of(
     triples = uses_triples(program)
     tables = _tables(program)
     result: list[Clause] = []
-    for rule in program.rules:
+    for rule in (*program.rules, *([UNION] if uses_quads(program) else [])):
         read = replace(rule, body=tuple(_read(literal, functions) for literal in rule.body))
         filled = _with_parameters(read, values)
         if triples:
@@ -264,8 +267,17 @@ def _with_parameters(rule: Rule, values: Mapping[str, Term]) -> Rule:
 # --- RDF --------------------------------------------------------------------------------------------
 
 
+def uses_quads(program: Program) -> bool:
+    """Whether the program uses `quad` with four arguments; then every quad is a triple."""
+    if any(fact.predicate == QUAD and len(fact.arguments) == 4 for fact in program.facts):
+        return True
+    return any(a.predicate == QUAD and a.arity == 4 for rule in program.rules for a in _atoms(rule))
+
+
 def uses_triples(program: Program) -> bool:
-    """Whether the program uses `triple` with three arguments."""
+    """Whether the program uses `triple` with three arguments, or quads."""
+    if uses_quads(program):
+        return True
     if TRIPLE in program.outputs or any(b.predicate == TRIPLE for b in (*program.imports, *program.exports)):
         return True
     if any(fact.predicate == TRIPLE and len(fact.arguments) == 3 for fact in program.facts):
