@@ -6,7 +6,8 @@ it, in each of its groups that needs them, so that their filters see those varia
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
 
 from tidalog.lang.sparql.algebra import (
@@ -38,8 +39,21 @@ from tidalog.model.program import Atom, Call, Condition, FlatLiteral, Negation, 
 from tidalog.model.terms import FALSE, TRUE, Term
 
 
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """The solutions outside of an EXISTS, and second columns of those that may lack a value."""
+
+    solutions: Solutions
+    copies: Mapping[Variable, Variable]
+
+    def needed(self, variables: set[Variable]) -> Solutions:
+        """Only these variables, with their second columns."""
+        kept = variables | {copy for variable, copy in self.copies.items() if variable in variables}
+        return self.solutions.without(v for v in self.solutions.columns if v not in kept)
+
+
 class Conditions(Paths):
-    outer: Solutions | None = None
+    outer: Outside | None = None
     """Inside EXISTS: the solutions outside of it, if their variables are used there."""
 
     def group(self, group: Group, start: Solutions | None = None, hint: Solutions = UNIT) -> Solutions:
@@ -137,9 +151,8 @@ class Conditions(Paths):
         inside = {*in_scope(pattern), *self.context}
         keys = [v for v in before.columns if v in inside or v in from_outside]
         copies = {v: self.rules.fresh("own") for v in keys if v not in before.certain}
-        start = self.with_copies(before, copies) if copies else before
-        self.outer = start
-        matches = self.group(pattern, start)
+        self.outer = Outside(self.with_copies(before, copies) if copies else before, copies)
+        matches = self.group(pattern, self.outer.solutions.without(set(before.columns) - set(keys)))
         name = self.rules.helper("exists")
         self.rules.add(name, [copies.get(v, v) for v in keys], matches.body)
         return Negation(Atom(name, tuple(keys)))

@@ -16,7 +16,7 @@ even if it is empty: COUNT, SUM and AVG of nothing are 0.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from tidalog.lang.sparql.algebra import Aggregation, Query, aggregations, in_scope
@@ -34,7 +34,7 @@ from tidalog.model.program import (
     Negation,
     Variable,
 )
-from tidalog.model.terms import Integer, String
+from tidalog.model.terms import Integer, String, Term
 
 _OPERATORS: Final = {
     "COUNT": "count",
@@ -45,7 +45,12 @@ _OPERATORS: Final = {
     "SAMPLE": "min",
     "GROUP_CONCAT": CONCATENATION,
 }
-_OF_NOTHING: Final = {"COUNT": Integer(0), "SUM": Integer(0), "AVG": Integer(0), "GROUP_CONCAT": String("")}
+_OF_NOTHING: Final[Mapping[str, Term]] = {
+    "COUNT": Integer(0),
+    "SUM": Integer(0),
+    "AVG": Integer(0),
+    "GROUP_CONCAT": String(""),
+}
 _OF_NUMBERS: Final = ("SUM", "AVG")
 _OF_ANY: Final = ("MIN", "MAX", "SAMPLE")
 

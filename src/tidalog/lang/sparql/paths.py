@@ -277,9 +277,10 @@ class Paths(Triples):
     ) -> tuple[Atom, ...]:
         """The values of a variable, at which a search begins; `is_checked`: only nodes of the graph."""
         name = self.rules.helper("seed")
+        graphs = () if set(self.context).issubset(before.columns) else self.graphs().body
         more = [self._touching(subject, end) for end in (0, 1)] if is_checked else [()]
         for literals in more:
-            self.rules.add(name, (*self.context, subject), (*before.body, *literals))
+            self.rules.add(name, (*self.context, subject), (*before.body, *graphs, *literals))
         return (Atom(name, key),)
 
     def _touching(self, node: Variable, end: int) -> tuple[FlatLiteral, ...]:

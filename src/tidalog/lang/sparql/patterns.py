@@ -30,6 +30,7 @@ from tidalog.lang.sparql.algebra import (
     SubSelect,
     Union,
     Values,
+    in_scope,
 )
 from tidalog.lang.sparql.conditions import Conditions, mentioned_in, unscoped
 from tidalog.lang.sparql.solutions import IMPOSSIBLE, UNBOUND, UNIT, Solutions
@@ -59,8 +60,9 @@ class Patterns(Conditions):
 
     def _start(self, group: Group) -> Solutions:
         """What a group begins with."""
-        if self.outer is not None and unscoped(group).intersection(self.outer.columns):
-            return self.outer
+        used = unscoped(group)
+        if self.outer is not None and used.intersection(self.outer.solutions.columns):
+            return self.outer.needed({*used, *in_scope(group), *self.context})
         first = group.elements[0] if group.elements else None
         if self.active is None or (isinstance(first, BasicPattern) and first.triples):
             return UNIT

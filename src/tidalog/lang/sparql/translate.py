@@ -208,15 +208,11 @@ class _Translator(Groups):
         resources, name = self.rules.helper("resource"), self.rules.name
         nodes = in_scope(query.where) if query.described is None else query.described
         variables = tuple(node for node in nodes if isinstance(node, Variable))
-        if variables:
-            select = replace(query, kind="SELECT", projection=tuple(map(Projected, variables)), distinct=True)
-            found = self.rules.stored(self.sub_select(select), "where")
-            for variable in variables:
-                if variable in found.columns:
-                    self.rules.add(resources, (variable,), (*found.body, is_bound(variable)))
+        select = replace(query, kind="SELECT", projection=tuple(map(Projected, variables)), distinct=True)
+        found = self.rules.stored(self.sub_select(select), "where")
         for node in nodes:
-            if not isinstance(node, Variable):
-                self.rules.add(resources, (node,), ())
+            bound = (is_bound(node),) if isinstance(node, Variable) else ()
+            self.rules.add(resources, (node,), (*found.body, *bound))
         self.rules.add(resources, (UNBOUND,), (IMPOSSIBLE,))
         subject, predicate, object_ = (self.rules.fresh(one) for one in ("subject", "predicate", "object"))
         about = Atom(resources, (subject,)), *self.match(subject, predicate, object_)
