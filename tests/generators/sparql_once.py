@@ -18,7 +18,7 @@ class OnceGenerator(QueryGenerator):
     """Draws from `random`; equal seeds give equal datasets and queries."""
 
     in_graph = False
-    """pyoxigraph passes over a GRAPH that has nothing but another one inside."""
+    """pyoxigraph passes over a GRAPH without triple patterns of its own inside."""
 
     def dataset(self) -> list[Quad]:
         """Triples in Turtle's terms, each in the default graph (None) or in a named one."""
@@ -50,11 +50,12 @@ class OnceGenerator(QueryGenerator):
     def element(self, depth: int) -> str:
         choice = self.random.random()
         if depth and choice < 0.12 and not self.in_graph:
-            graph = self.random.choice((*GRAPHS, ":none", *VARIABLES[:2], "?g", "?g"))
+            if self.chance(0.2):
+                return f"GRAPH {self.random.choice(VARIABLES)} {{ {self.triples()} }}"
             around, self.in_graph = self.in_graph, True
             inside = self.group(depth - 1)
             self.in_graph = around
-            return f"GRAPH {graph} {inside}"
+            return f"GRAPH {self.random.choice((*GRAPHS, ':none', '?g', '?g'))} {inside}"
         if depth and choice < 0.18:
             return self.limited()
         return super().element(depth)

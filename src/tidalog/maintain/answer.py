@@ -18,6 +18,7 @@ from tidalog.builtins import NO_FUNCTIONS, PythonFunction
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.functions import is_native
 from tidalog.engine.limits import Limits, ProgressCallback
+from tidalog.engine.query_statistics import QueryStatistics
 from tidalog.maintain.materialise import NO_LIMITS
 from tidalog.maintain.runner import Interrupted, Runner
 from tidalog.maintain.seminaive import SemiNaive
@@ -105,7 +106,8 @@ def answer_in_stages(
         term=(lambda term: id_of(values.get(term, term))) if values else id_of,
         terms_in=lambda predicate, column: None,  # an index serves the next query too
     )
-    evaluation = SemiNaive(engine, runner, functions, catalogue=catalogue)
+    statistics = QueryStatistics(engine, catalogue.term)
+    evaluation = SemiNaive(engine, runner, functions, catalogue=catalogue, statistics=statistics)
     savepoint = engine.savepoint()
     try:
         for number, query in enumerate(stages, 1):

@@ -243,7 +243,7 @@ def _valid(nodes: tuple[object, ...], found: Solutions) -> Iterator[FlatLiteral]
         if isinstance(node, Variable) and node not in found.certain:
             yield is_bound(node)
     if isinstance(subject, Variable):
-        yield Condition(Call("NOT", (Call("ISLITERAL", (subject,)),)))
+        yield Condition(Call("OR", (Call("ISIRI", (subject,)), Call("ISBLANK", (subject,)))))
     if isinstance(predicate, Variable):
         yield Condition(Call("ISIRI", (predicate,)))
 
