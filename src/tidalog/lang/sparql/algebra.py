@@ -188,10 +188,11 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """`FROM <iri>`, `FROM NAMED <iri>`, `FROM STREAM <iri> [RANGE 10s STEP 1s]`."""
+    """`FROM <iri>`, `FROM NAMED <iri>`, `FROM STREAM <iri> [RANGE 10s STEP 1s]`; of an update also `WITH
+    <iri>`."""
 
     iri: str
-    kind: Literal["default", "named", "stream"] = "default"
+    kind: Literal["default", "named", "stream", "with"] = "default"
     window: Window | None = None
 
 

@@ -56,9 +56,10 @@ def _dataset(query: Query, triple: str, *, once: bool) -> Dataset:
         tuple(dict.fromkeys(graph.iri for graph in query.dataset if graph.kind == kind))
         for kind in ("default", "named")
     )
-    if not once or not (default or named):
-        return Dataset(triple)
-    return Dataset(triple, default=default, named=named)
+    with_ = tuple(graph.iri for graph in query.dataset if graph.kind == "with")
+    if once and (default or named):
+        return Dataset(triple, default=default, named=named)
+    return Dataset(triple, default=with_ or None)
 
 
 class _Translator(Groups):

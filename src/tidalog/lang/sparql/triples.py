@@ -78,9 +78,9 @@ class Triples:
             of_graph = Atom(data.quad, (*nodes, self.active), span)
             is_there = self._has(self.active)
             return (of_graph,) if is_there else (of_graph, IMPOSSIBLE)
-        if data.default is None and data.named is None:
+        if data.default is None:
             return (Atom(data.triple, nodes, span),)
-        graphs = [Atom(data.quad, (*nodes, IRI(iri)), span) for iri in data.default or ()]
+        graphs = [Atom(data.quad, (*nodes, IRI(iri)), span) for iri in data.default]
         if len(graphs) == 1:
             return (graphs[0],)
         variables = tuple(dict.fromkeys(node for node in nodes if isinstance(node, Variable)))
@@ -106,13 +106,13 @@ class Triples:
         return Solutions((Atom(self._names, (self.active,)),), columns, frozenset(columns))
 
     def _is_named(self, graph: Variable) -> tuple[Atom, ...]:
-        """Only the graphs of FROM NAMED, or those of nothing else than FROM, are there by name."""
+        """With FROM or FROM NAMED only the graphs of the latter are there by name."""
         data = self.dataset
-        if data.named is None and data.default is None:
+        if data.named is None:
             return ()
         if self._named is None:
             self._named = self.rules.helper("named")
-            for iri in data.named or ():
+            for iri in data.named:
                 self.rules.add(self._named, (IRI(iri),), ())
             if not data.named:
                 self.rules.add(self._named, (UNBOUND,), (IMPOSSIBLE,))
@@ -121,7 +121,7 @@ class Triples:
     def _has(self, graph: IRI) -> bool:
         """Whether the dataset has a named graph, as far as the query says."""
         data = self.dataset
-        return (data.named is None and data.default is None) or graph.value in (data.named or ())
+        return data.named is None or graph.value in data.named
 
     def is_node(self, variable: Variable, solutions: Solutions) -> bool:
         """Whether the values of a variable are surely ends of triples of the active graph."""

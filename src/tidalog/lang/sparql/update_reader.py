@@ -116,7 +116,7 @@ class UpdateReader(QueryReader):
                 tuple(replace(quad, graph=graph) if quad.graph is None else quad for quad in part)
                 for part in (deletions, insertions)
             )
-            where = where if dataset else Group((InGraph(graph, where),))
+            dataset = dataset or (Graph(graph.value, "with"),)
         return Modify(deletions, insertions, where, dataset, self.span(meta))
 
     def target(self, children: list[Token | IRI]) -> Token | IRI:
