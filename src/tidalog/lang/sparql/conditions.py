@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Protocol
 
 from tidalog.lang.sparql.algebra import (
     BasicPattern,
@@ -32,8 +33,8 @@ from tidalog.lang.sparql.expressions import (
     needed,
     needed_aggregates,
 )
-from tidalog.lang.sparql.paths import Paths
 from tidalog.lang.sparql.solutions import IMPOSSIBLE, UNBOUND, UNIT, Solutions, is_bound
+from tidalog.lang.sparql.triples import Triples
 from tidalog.model.errors import Span
 from tidalog.model.program import Atom, Call, Condition, FlatLiteral, Negation, Variable
 from tidalog.model.terms import FALSE, TRUE, Term
@@ -52,12 +53,17 @@ class Outside:
         return self.solutions.without(v for v in self.solutions.columns if v not in kept)
 
 
-class Conditions(Paths):
-    outer: Outside | None = None
-    """Inside EXISTS: the solutions outside of it, if their variables are used there."""
+class Evaluate(Protocol):
+    """Turns a group into solutions."""
 
-    def group(self, group: Group, start: Solutions | None = None, hint: Solutions = UNIT) -> Solutions:
-        raise NotImplementedError
+    def __call__(self, group: Group, start: Solutions | None = None, hint: Solutions = UNIT) -> Solutions: ...
+
+
+class Conditions:
+    def __init__(self, triples: Triples, group: Evaluate) -> None:
+        self.triples, self.rules, self.group = triples, triples.rules, group
+        self.outer: Outside | None = None
+        """Inside EXISTS: the solutions outside of it, if their variables are used there."""
 
     def filter(
         self, before: Solutions, condition: Expression, aggregates: Aggregates = NO_AGGREGATES
@@ -137,7 +143,7 @@ class Conditions(Paths):
         """The literal that a pattern has no match that is compatible with a solution before it."""
         around, self.outer = self.outer, None
         try:
-            with self.counting(False):
+            with self.triples.counting(False):
                 return self._absent(before, pattern)
         finally:
             self.outer = around
@@ -148,7 +154,7 @@ class Conditions(Paths):
             alone = self.group_near(pattern, before)
             if not before.unsure(alone):
                 return self.rules.absent(alone, before.shared(alone), "exists")
-        inside = {*in_scope(pattern), *self.context}
+        inside = {*in_scope(pattern), *self.triples.context}
         keys = [v for v in before.columns if v in inside or v in from_outside]
         copies = {v: self.rules.fresh("own") for v in keys if v not in before.certain}
         self.outer = Outside(self.with_copies(before, copies) if copies else before, copies)

@@ -62,13 +62,13 @@ class Groups(Patterns):
 
     def grouped(self, query: Query) -> tuple[Solutions, Aggregates]:
         """The keys of the groups and the values of all aggregates of a query."""
-        with self.counting(True):
+        with self.triples.counting(True):
             rows = self.where(query)
-        keys: list[Variable] = list(self.context)
+        keys: list[Variable] = list(self.triples.context)
         for item in query.group_by:
             key = self.rules.fresh("key") if item.variable.anonymous else item.variable
             if item.value is not None:
-                rows = self.bind(rows, item.value, key)
+                rows = self.conditions.bind(rows, item.value, key)
             if key in rows.columns and key not in keys:
                 keys.append(key)
         rows = self.rules.stored(rows, "rows")
@@ -76,8 +76,8 @@ class Groups(Patterns):
         if query.group_by:
             groups = Atom(self.rules.helper("group"), tuple(keys))
             self.rules.add(groups.predicate, keys, rows.body)
-        elif self.context:
-            (groups,) = (literal for literal in self.graphs().body if isinstance(literal, Atom))
+        elif self.triples.context:
+            (groups,) = (literal for literal in self.triples.graphs().body if isinstance(literal, Atom))
         named = {*in_scope(query.where), *(query.values.variables if query.values else ())}
         results: dict[Aggregation, Variable] = {}
         body: list[FlatLiteral] = [] if groups is None else [groups]

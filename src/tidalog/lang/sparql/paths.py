@@ -30,11 +30,11 @@ from tidalog.lang.sparql.algebra import (
     Sequence,
     TriplePattern,
 )
-from tidalog.lang.sparql.solutions import Solutions
+from tidalog.lang.sparql.solutions import UNBOUND, Solutions
 from tidalog.lang.sparql.triples import Triples
 from tidalog.model.errors import Span
 from tidalog.model.program import Atom, Call, Condition, FlatLiteral, Variable
-from tidalog.model.terms import IRI, Term
+from tidalog.model.terms import IRI, Integer, Term
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +118,11 @@ def _either(parts: list[_Part]) -> _Part:
     return _Part(first, last, any(part.is_empty for part in parts))
 
 
-class Paths(Triples):
+class Paths:
     """Basic patterns, with paths."""
+
+    def __init__(self, triples: Triples) -> None:
+        self.triples, self.rules = triples, triples.rules
 
     def basic(self, before: Solutions, pattern: BasicPattern, given: tuple[Atom, ...] = ()) -> Solutions:
         """The solutions of a basic pattern that go with those before it.  `given` are literals that its
@@ -134,7 +137,7 @@ class Paths(Triples):
             return hidden[node]
 
         literals: list[FlatLiteral] = [*given]
-        columns: dict[Variable, None] = dict.fromkeys(self.context if pattern.triples else ())
+        columns: dict[Variable, None] = dict.fromkeys(self.triples.context if pattern.triples else ())
         paths: list[TriplePattern] = []
         for triple in pattern.triples:
             start = TriplePattern(
@@ -143,7 +146,7 @@ class Paths(Triples):
             for step in self._steps(start, hidden):
                 if isinstance(step.predicate, Term | Variable):
                     nodes = step.subject, step.predicate, step.object
-                    literals += self.match(*nodes, step.span)
+                    literals += self.triples.match(*nodes, step.span)
                     columns.update((node, None) for node in nodes if isinstance(node, Variable))
                 else:
                     paths.append(step)
@@ -154,7 +157,7 @@ class Paths(Triples):
             path = min(paths, key=lambda one: _freedom(one, found))
             paths.remove(path)
             found = self.path(found, path)
-        return found if self.counted else found.without(hidden.values())
+        return found if self.triples.counted else found.without(hidden.values())
 
     def _steps(self, triple: TriplePattern, hidden: dict[Variable, Variable]) -> Iterator[TriplePattern]:
         """A triple pattern without sequences and inverses."""
@@ -190,9 +193,9 @@ class Paths(Triples):
                     if step is not None:
                         used = self.rules.fresh("property")
                         literals = self._one_step(step, *ends, used, triple.span)
-                        columns = tuple(dict.fromkeys((*self.context, *_variables(ends), used)))
+                        columns = tuple(dict.fromkeys((*self.triples.context, *_variables(ends), used)))
                         part = Solutions(literals, columns, frozenset(columns))
-                        part = part if self.counted else part.without((used,))
+                        part = part if self.triples.counted else part.without((used,))
                         parts.append(self.rules.join(before, part))
                 return parts[0] if len(parts) == 1 else self.united(parts, "union")
             case Repeated():
@@ -204,7 +207,14 @@ class Paths(Triples):
         return self.rules.stored(before, "before") if before.body else before
 
     def united(self, parts: list[Solutions], kind: str) -> Solutions:
-        raise NotImplementedError
+        columns = tuple(dict.fromkeys(v for part in parts for v in part.columns))
+        certain = frozenset.intersection(*(part.certain for part in parts))
+        name = self.rules.helper(kind)
+        tags: tuple[Variable, ...] = (self.rules.fresh("branch"),) if self.triples.counted else ()
+        for number, part in enumerate(parts, 1):
+            values = [v if v in part.columns else UNBOUND for v in columns]
+            self.rules.add(name, [*values, *(Integer(number) for _ in tags)], part.body)
+        return Solutions((Atom(name, (*columns, *tags)),), (*columns, *tags), certain.union(tags))
 
     def _one_step(
         self, step: Step, start: Node, end: Node, used: Variable | None = None, span: Span | None = None
@@ -212,10 +222,10 @@ class Paths(Triples):
         if step.inverse:
             start, end = end, start
         if not step.negated:
-            return self.match(start, step.properties[0], end, span)
+            return self.triples.match(start, step.properties[0], end, span)
         used = used or self.rules.fresh("property")
         others = (Condition(Call("!=", (used, iri))) for iri in step.properties)
-        return (*self.match(start, used, end, span), *others)
+        return (*self.triples.match(start, used, end, span), *others)
 
     # --- repetitions --------------------------------------------------------------------------------
 
@@ -226,10 +236,10 @@ class Paths(Triples):
             subject, object_, path = object_, subject, Inverse(path)
         automaton = Automaton(path)
         source = self.rules.fresh("from") if isinstance(subject, Variable) else subject
-        key = (*self.context, *_variables((source,)))
+        key = (*self.triples.context, *_variables((source,)))
         seeds: tuple[Atom, ...] = ()
         if isinstance(subject, Variable) and subject in before.certain:
-            is_checked = automaton.may_be_empty and not self.is_node(subject, before)
+            is_checked = automaton.may_be_empty and not self.triples.is_node(subject, before)
             before = self.shared(before)
             seeds = self._seeds(before, subject, key, is_checked)
         node, after = self.rules.fresh("here"), self.rules.fresh("there")
@@ -256,7 +266,7 @@ class Paths(Triples):
             if automaton.may_be_empty:
                 self._add_empty(whole, key, source, seeds)
             finals = [whole]
-        ends = (*self.context, *_variables((subject,)), object_)
+        ends = (*self.triples.context, *_variables((subject,)), object_)
         columns = tuple(dict.fromkeys(_variables(ends)))
         return self.rules.join(before, Solutions((Atom(finals[0], ends),), columns, frozenset(columns)))
 
@@ -266,7 +276,7 @@ class Paths(Triples):
         """The path without a step: from every node, unless it is known where paths begin."""
         bodies: list[tuple[FlatLiteral, ...]] = [seeds]
         if not isinstance(source, Variable):
-            bodies = [self.graphs().body]
+            bodies = [self.triples.graphs().body]
         elif not seeds:
             bodies = [self._touching(source, end) for end in (0, 1)]
         for body in bodies:
@@ -277,16 +287,16 @@ class Paths(Triples):
     ) -> tuple[Atom, ...]:
         """The values of a variable, at which a search begins; `is_checked`: only nodes of the graph."""
         name = self.rules.helper("seed")
-        graphs = () if set(self.context).issubset(before.columns) else self.graphs().body
+        graphs = () if set(self.triples.context).issubset(before.columns) else self.triples.graphs().body
         more = [self._touching(subject, end) for end in (0, 1)] if is_checked else [()]
         for literals in more:
-            self.rules.add(name, (*self.context, subject), (*before.body, *graphs, *literals))
+            self.rules.add(name, (*self.triples.context, subject), (*before.body, *graphs, *literals))
         return (Atom(name, key),)
 
     def _touching(self, node: Variable, end: int) -> tuple[FlatLiteral, ...]:
         """The triples with a node at one end."""
         verb, other = self.rules.fresh("any"), self.rules.fresh("any")
-        return self.match(other, verb, node) if end else self.match(node, verb, other)
+        return self.triples.match(other, verb, node) if end else self.triples.match(node, verb, other)
 
 
 def _variables(nodes: Iterable[Node]) -> tuple[Variable, ...]:

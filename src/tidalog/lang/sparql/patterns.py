@@ -33,14 +33,20 @@ from tidalog.lang.sparql.algebra import (
     in_scope,
 )
 from tidalog.lang.sparql.conditions import Conditions, mentioned_in, unscoped
+from tidalog.lang.sparql.paths import Paths
 from tidalog.lang.sparql.solutions import IMPOSSIBLE, UNBOUND, UNIT, Solutions
+from tidalog.lang.sparql.triples import Triples
 from tidalog.model import program
 from tidalog.model.program import Atom, Negation, Variable
 from tidalog.model.terms import IRI, Integer
 
 
-class Patterns(Conditions):
-    """Turns groups into solutions."""
+class Patterns:
+    """Turns groups into solutions; their rules go to `rules`."""
+
+    def __init__(self, triples: Triples) -> None:
+        self.triples, self.rules = triples, triples.rules
+        self.paths, self.conditions = Paths(triples), Conditions(triples, self.group)
 
     def sub_select(self, query: Query) -> Solutions:
         raise NotImplementedError
@@ -55,36 +61,36 @@ class Patterns(Conditions):
             else:
                 found = self.element(found, element)
         for condition in group.filters:
-            found = self.filter(found, condition)
+            found = self.conditions.filter(found, condition)
         return found
 
     def _start(self, group: Group) -> Solutions:
         """What a group begins with."""
         used = unscoped(group)
-        if self.outer is not None and used.intersection(self.outer.solutions.columns):
-            return self.outer.needed({*used, *in_scope(group), *self.context})
+        if self.conditions.outer is not None and used.intersection(self.conditions.outer.solutions.columns):
+            return self.conditions.outer.needed({*used, *in_scope(group), *self.triples.context})
         first = group.elements[0] if group.elements else None
-        if self.active is None or (isinstance(first, BasicPattern) and first.triples):
+        if self.triples.active is None or (isinstance(first, BasicPattern) and first.triples):
             return UNIT
-        return self.graphs()
+        return self.triples.graphs()
 
     def _first(self, pattern: BasicPattern, hint: Solutions) -> Solutions:
         """A basic pattern that begins a group, for the values that its variables have in the hint."""
         nodes = [node for t in pattern.triples for node in (t.subject, t.predicate, t.object)]
-        shared = {n for n in (*nodes, *self.context) if isinstance(n, Variable) and n in hint.certain}
+        shared = {n for n in (*nodes, *self.triples.context) if isinstance(n, Variable) and n in hint.certain}
         if not shared:
-            return self.basic(UNIT, pattern)
+            return self.paths.basic(UNIT, pattern)
         columns = tuple(v for v in hint.columns if v in shared)
         given = hint.atom
         if given is None or set(hint.columns) != shared:
             given = Atom(self.rules.helper("given"), columns)
             self.rules.add(given.predicate, columns, hint.body)
-        return self.basic(Solutions((given,), columns, frozenset(columns)), pattern)
+        return self.paths.basic(Solutions((given,), columns, frozenset(columns)), pattern)
 
     def element(self, before: Solutions, element: Element) -> Solutions:
         match element:
             case BasicPattern():
-                return self.basic(before, element)
+                return self.paths.basic(before, element)
             case Union(branches):
                 return self.union(before, branches)
             case Optional(pattern):
@@ -94,32 +100,22 @@ class Patterns(Conditions):
             case InGraph(graph, pattern):
                 return self.in_graph(before, graph, pattern)
             case Bind(value, target):
-                return self.bind(before, value, target)
+                return self.conditions.bind(before, value, target)
             case Values():
                 return self.rules.join(before, self.values(element))
             case SubSelect(query):
                 return self.rules.join(before, self.sub_select(query))
 
     def union(self, before: Solutions, branches: Sequence[Group]) -> Solutions:
-        before = self.shared(before)
+        before = self.paths.shared(before)
         hints = (UNIT if _is_plain(branch) else before for branch in branches)
         found = [self.group(branch, hint=hint) for branch, hint in zip(branches, hints, strict=True)]
         parts = [self.rules.join(before, part) for part in found]
-        return parts[0] if len(parts) == 1 else self.united(parts, "union")
-
-    def united(self, parts: Sequence[Solutions], kind: str) -> Solutions:
-        columns = tuple(dict.fromkeys(v for part in parts for v in part.columns))
-        certain = frozenset.intersection(*(part.certain for part in parts))
-        name = self.rules.helper(kind)
-        tags: tuple[Variable, ...] = (self.rules.fresh("branch"),) if self.counted else ()
-        for number, part in enumerate(parts, 1):
-            values = [v if v in part.columns else UNBOUND for v in columns]
-            self.rules.add(name, [*values, *(Integer(number) for _ in tags)], part.body)
-        return Solutions((Atom(name, (*columns, *tags)),), (*columns, *tags), certain.union(tags))
+        return parts[0] if len(parts) == 1 else self.paths.united(parts, "union")
 
     def values(self, values: Values) -> Solutions:
         name = self.rules.helper("values")
-        tags: tuple[Variable, ...] = (self.rules.fresh("row"),) if self.counted else ()
+        tags: tuple[Variable, ...] = (self.rules.fresh("row"),) if self.triples.counted else ()
         for number, row in enumerate(values.rows, 1):
             cells = [UNBOUND if cell is None else cell for cell in row]
             self.rules.add(name, [*cells, *(Integer(number) for _ in tags)], ())
@@ -133,17 +129,17 @@ class Patterns(Conditions):
 
     def in_graph(self, before: Solutions, graph: IRI | Variable, pattern: Group) -> Solutions:
         """Inside, a variable of its own stands for the graph: the name is only bound outside."""
-        before = self.shared(before)
+        before = self.paths.shared(before)
         if isinstance(graph, IRI):
-            with self.about(graph):
+            with self.triples.about(graph):
                 return self.rules.join(before, self.group(pattern, hint=before))
         context = self.rules.fresh("graph")
-        with self.about(context):
+        with self.triples.about(context):
             found = self.group(pattern, hint=before)
             if graph not in found.columns:
                 return self.rules.join(before, found.renamed(context, graph))
             name = self.rules.helper("same")
-            self.rules.add(name, (context, context), self.graphs().body)
+            self.rules.add(name, (context, context), self.triples.graphs().body)
         same = Solutions((Atom(name, (context, graph)),), (context, graph), frozenset((context, graph)))
         return self.rules.join(before, self.rules.join(found, same).without((context,)))
 
@@ -155,10 +151,10 @@ class Patterns(Conditions):
         inside = Group(pattern.elements)
         right = self.group(inside, hint=UNIT if _is_plain(inside) else left)
         copies = {v: self.rules.fresh("own") for v in left.shared(right) if v not in left.certain}
-        first = self.with_copies(left, copies) if copies else left
+        first = self.conditions.with_copies(left, copies) if copies else left
         joined = self.rules.join(first, right)
         for condition in pattern.filters:
-            joined = self.filter(joined, condition)
+            joined = self.conditions.filter(joined, condition)
         mentioned = {v for condition in pattern.filters for v in mentioned_in(condition)}
         keys = [v for v in left.columns if v in right.columns or v in mentioned]
         if not pattern.filters and not left.unsure(right) and right.atom is not None:
@@ -177,17 +173,19 @@ class Patterns(Conditions):
 
     def minus(self, before: Solutions, pattern: Group) -> Solutions:
         """Solutions that are compatible with one of the pattern, and have a variable in common, go."""
-        before = self.shared(before)
-        with self.counting(False):
-            right = self.group_near(pattern, before)
+        before = self.paths.shared(before)
+        with self.triples.counting(False):
+            right = self.conditions.group_near(pattern, before)
         shared = before.shared(right)
-        if not set(shared).difference(self.context):
+        if not set(shared).difference(self.triples.context):
             return before
         if not before.unsure(right):
             return before.with_literals(self.rules.absent(right, shared, "minus"))
         left, right = self.rules.stored(before, "before"), self.rules.stored(right, "minus")
         name = self.rules.helper("removed")
-        for first, second, conditions, common in self.rules.cases(left, right, frozenset(self.context)):
+        for first, second, conditions, common in self.rules.cases(
+            left, right, frozenset(self.triples.context)
+        ):
             if common:
                 values = [v if v in program.variables(first) else UNBOUND for v in left.columns]
                 self.rules.add(name, values, (first, second, *conditions))

@@ -35,7 +35,7 @@ from tidalog.lang.sparql.algebra import (
     Window,
 )
 from tidalog.lang.sparql.checks import check_query
-from tidalog.lang.sparql.expression_reader import ExpressionReader
+from tidalog.lang.sparql.terms import TermReader
 from tidalog.model.amounts import counted
 from tidalog.model.errors import Span
 from tidalog.model.program import Variable
@@ -81,7 +81,7 @@ class _Every:
 _Part = _Filter | Element | tuple[TriplePattern, ...] | Query
 
 
-class QueryReader(ExpressionReader):
+class QueryReader(TermReader):
     """Builds the query of one text."""
 
     # --- patterns -----------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from tidalog.lang.sparql.answers import Cut, Translation
 from tidalog.lang.sparql.expressions import NO_AGGREGATES, Aggregates
 from tidalog.lang.sparql.groups import Groups
 from tidalog.lang.sparql.solutions import IMPOSSIBLE, UNBOUND, Rules, Solutions, is_bound
-from tidalog.lang.sparql.triples import TRIPLE, Dataset
+from tidalog.lang.sparql.triples import TRIPLE, Dataset, Triples
 from tidalog.model.program import Atom, Call, Condition, Expression, FlatLiteral, Negation, Variable
 from tidalog.model.terms import FALSE, TRUE, BlankNode, String
 
@@ -46,8 +46,8 @@ def translate(
     caller's.  Raises `ProgramError` for what is not possible.
     """
     rules = Rules(name, {v.name for v in all_variables(query)}, query.span, once=once)
-    translator = _Translator(rules, _dataset(query, triple, once=once))
-    translator.counted = counted and query.kind == "SELECT" and not query.distinct
+    translator = _Translator(Triples(rules, _dataset(query, triple, once=once)))
+    translator.triples.counted = counted and query.kind == "SELECT" and not query.distinct
     return translator.translated(query)
 
 
@@ -63,8 +63,8 @@ def _dataset(query: Query, triple: str, *, once: bool) -> Dataset:
 
 
 class _Translator(Groups):
-    def __init__(self, rules: Rules, dataset: Dataset) -> None:
-        super().__init__(rules, dataset)
+    def __init__(self, triples: Triples) -> None:
+        super().__init__(triples)
         self.cuts: list[Cut] = []
 
     def translated(self, query: Query) -> Translation:
@@ -85,7 +85,7 @@ class _Translator(Groups):
             self.rules.name,
             tuple(v.name for v in columns(query)),
             arity=len(answer.columns),
-            counted=self.counted,
+            counted=self.triples.counted,
             order=order,
             limit=query.limit,
             offset=query.offset,
@@ -97,16 +97,18 @@ class _Translator(Groups):
         the answer, those of ORDER BY, those that keep equal solutions apart.  Returns the predicate's
         solutions, and where ORDER BY finds its values."""
         solutions, aggregates = self.solutions(query)
-        visible = (*self.context, *columns(query))
+        visible = (*self.triples.context, *columns(query))
         keys: list[Variable] = []
         for ordering in query.order_by:
             if isinstance(ordering.value, Variable):
                 keys.append(ordering.value)
             else:
                 keys.append(self.rules.fresh("order"))
-                solutions = self.bind(solutions, ordering.value, keys[-1], aggregates)
+                solutions = self.conditions.bind(solutions, ordering.value, keys[-1], aggregates)
         extra = tuple(dict.fromkeys(v for v in keys if v not in visible))
-        hidden = tuple(v for v in solutions.columns if v not in (*visible, *extra)) if self.counted else ()
+        hidden = (
+            tuple(v for v in solutions.columns if v not in (*visible, *extra)) if self.triples.counted else ()
+        )
         answer = (*visible, *extra, *hidden)
         self.rules.add(name, _cells(solutions, answer), solutions.body)
         order = tuple((answer.index(k), o.descending) for k, o in zip(keys, query.order_by, strict=True))
@@ -115,19 +117,19 @@ class _Translator(Groups):
 
     def sub_select(self, query: Query) -> Solutions:
         """The rows of a sub-query; variables that it does not return are others than those outside."""
-        around, self.outer = self.outer, None
+        around, self.conditions.outer = self.conditions.outer, None
         try:
-            with self.counting(self.counted and not query.distinct):
+            with self.triples.counting(self.triples.counted and not query.distinct):
                 if query.limit is not None or query.offset:
                     found = self._cut(query)
                 else:
                     found, _ = self._answer(replace(query, order_by=()), self.rules.helper("select"))
         finally:
-            self.outer = around
-        visible = (*self.context, *columns(query))
+            self.conditions.outer = around
+        visible = (*self.triples.context, *columns(query))
         for inner in found.columns[len(visible) :]:
             found = found.renamed(inner, self.rules.fresh("inner"))
-        return found if self.counted else found.without(found.columns[len(visible) :])
+        return found if self.triples.counted else found.without(found.columns[len(visible) :])
 
     def _cut(self, query: Query) -> Solutions:
         """The rows that LIMIT and OFFSET leave of a sub-query, which are facts that are given."""
@@ -140,7 +142,7 @@ class _Translator(Groups):
         found, order = self._answer(query, source)
         rows, arity = tuple(self.rules.rules), len(found.columns)
         self.rules.rules.clear()
-        keys = len(self.context)
+        keys = len(self.triples.context)
         self.cuts.append(Cut(rows, source, target, arity, keys, order, query.limit, query.offset))
         return Solutions((Atom(target, found.columns),), found.columns, found.certain)
 
@@ -152,11 +154,11 @@ class _Translator(Groups):
         else:
             found = self.where(query)
         for condition in query.having:
-            found = self.filter(found, condition, aggregates)
+            found = self.conditions.filter(found, condition, aggregates)
         around, self.rules.identity = self.rules.identity, found.columns
         for item in query.projection or ():
             if item.value is not None:
-                found = self.bind(found, item.value, item.variable, aggregates)
+                found = self.conditions.bind(found, item.value, item.variable, aggregates)
         self.rules.identity = around
         return found, aggregates
 
@@ -177,7 +179,7 @@ class _Translator(Groups):
     def _where(self, query: Query) -> Solutions:
         """The solutions that a template is for: those that differ in its variables, or all of them."""
         makes_nodes = any(isinstance(n, BlankNode) for t in query.template for n in (t.subject, t.object))
-        with self.counting(makes_nodes):
+        with self.triples.counting(makes_nodes):
             if query.limit is not None or query.offset:
                 names = _variables(query.template)
                 select = replace(query, kind="SELECT", projection=tuple(map(Projected, names)))
@@ -216,7 +218,7 @@ class _Translator(Groups):
             self.rules.add(resources, (node,), (*found.body, *bound))
         self.rules.add(resources, (UNBOUND,), (IMPOSSIBLE,))
         subject, predicate, object_ = (self.rules.fresh(one) for one in ("subject", "predicate", "object"))
-        about = Atom(resources, (subject,)), *self.match(subject, predicate, object_)
+        about = Atom(resources, (subject,)), *self.triples.match(subject, predicate, object_)
         self.rules.add(resources, (object_,), (*about, Condition(Call("ISBLANK", (object_,)))))
         self.rules.add(name, (subject, predicate, object_), about)
         return self._triples()
