@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tidalog.api.delta import Delta, PredicateChange
     from tidalog.api.knowledge_base import KnowledgeBase
     from tidalog.api.results import Result
+    from tidalog.api.sparql_results import Solutions, Triples, Truth
     from tidalog.api.stats import Stats
     from tidalog.api.stored import StoredKnowledgeBase
     from tidalog.api.update import Update
@@ -65,6 +66,7 @@ _MODULES: Final = {
     ),
     "tidalog.model.program": ("Program",),
     "tidalog.api.results": ("Result",),
+    "tidalog.api.sparql_results": ("Solutions", "Triples", "Truth"),
     "tidalog.api": ("open",),
     "tidalog.api.continuous": ("register_file",),
     "tidalog.api.stored": ("StoredKnowledgeBase",),
@@ -111,6 +113,7 @@ __all__ = [
     "Result",
     "RunError",
     "RunStats",
+    "Solutions",
     "Source",
     "Stats",
     "StoreError",
@@ -118,6 +121,8 @@ __all__ = [
     "String",
     "Term",
     "TidalogError",
+    "Triples",
+    "Truth",
     "Update",
     "UsageError",
     "open",

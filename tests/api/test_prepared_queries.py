@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 import tidalog
-from tidalog.api.prepared import _MOST
+from tidalog.api.recent import _MOST
 from tidalog.engine import engine as embedded
 from tidalog.engine import facts as fact_store
 from tidalog.engine.index import _LAST_USED

@@ -83,7 +83,7 @@ def _check_aggregate(node: Aggregate, span: Span | None, draft: Draft) -> None:
     spot = locate(span, node.operator)
     accepted = draft.functions.get(key_of(node.operator))
     if accepted is None:
-        registered = [name[1:].lower() for name in draft.functions if name.startswith("#")]
+        registered = [name[1:].lower() for name in draft.functions if name[:1] == "#" and " " not in name]
         known = [*AGGREGATES, *registered]
         near = get_close_matches(node.operator, known, 1)
         meant = _OTHER_NAMES_OF_AGGREGATES.get(node.operator) or (near[0] if near else None)
@@ -133,7 +133,8 @@ _ELSEWHERE: Final = {
 
 
 def _suggestion(function: str, registered: Mapping[str, ArgumentRange]) -> str:
-    known = [name for name in (*BUILTINS, *registered, *_ELSEWHERE) if name[:1].isalpha()]
+    names = (*BUILTINS, *registered, *_ELSEWHERE)
+    known = [name for name in names if name[:1].isalpha() and " " not in name]
     near = get_close_matches(function.upper(), known, 1, 0.7)
     if near:
         here = near[0] if near[0] in registered else _ELSEWHERE.get(near[0], near[0])

@@ -7,22 +7,15 @@ looked at: its rules run over what is derived already, and what they derive is g
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
-
-import numpy as np
-import pyarrow as pa
 
 from tidalog.analysis import Analysis
 from tidalog.api.database import Database
 from tidalog.api.load import Environment
 from tidalog.api.query_text import QueryRules, components_of, rules_of
 from tidalog.api.results import Result
-from tidalog.engine.dictionary import Dictionary
-from tidalog.io.term_columns import decoded
-from tidalog.lang.sparql.answers import order_key
-from tidalog.lang.sparql.solutions import UNBOUND
+from tidalog.api.solution_rows import cut, decoded_columns
 from tidalog.maintain.answer import CompiledQuery, answer, compile_rules
-from tidalog.model.facts import Facts, Ids
+from tidalog.model.facts import Facts
 from tidalog.model.registered import RegisteredQuery
 
 
@@ -68,47 +61,16 @@ class Answers:
 
     def _visible(self, meaning: QueryRules, facts: Facts) -> Facts:
         """The rows of the answer: ordered, without the columns that only order them, and cut."""
-        width = len(meaning.columns)
-        if not facts.count:
-            return Facts(facts.predicate, [np.empty(0, np.int32)] * width, 0)
-        if not width:
+        width, dictionary = len(meaning.columns), self._database.dictionary
+        if not width and facts.count:
             return Facts(facts.predicate, [], 1)
-        table = np.stack(facts.columns, axis=1)
-        if meaning.order:
-            term = lru_cache(None)(lambda number: order_key(self._database.dictionary.term(number)))
-            rows = table.tolist()
-            for column, descending in reversed(meaning.order):
-                rows.sort(key=lambda row, column=column: term(row[column]), reverse=descending)
-            table = np.array(rows, np.int32)
-        table = table[:, :width]
-        if len(facts.columns) > width:
-            _, first = np.unique(table, axis=0, return_index=True)
-            table = table[np.sort(first)]
-        end = None if meaning.limit is None else meaning.offset + meaning.limit
-        table = table[meaning.offset : end]
-        return Facts(facts.predicate, [np.ascontiguousarray(table[:, c]) for c in range(width)], len(table))
+        return cut(dictionary, facts, width, meaning.order, meaning.limit, meaning.offset, distinct=True)
 
 
 def query_result(database: Database, query: RegisteredQuery, facts: Facts) -> Result:
     """Rows of term ids as a result; a variable without a value is None."""
-    names, dictionary = rules_of(query).columns, database.dictionary
-    unbound = dictionary.id_of(UNBOUND)
-    arrays: list[pa.Array] = []
-    readings: list[str] = []
-    for column in facts.columns:
-        array, reading = _decoded(dictionary, column, unbound)
-        arrays.append(array)
-        readings.append(reading)
-    return Result(names, arrays, facts.count, prefixes_of(database, query), readings)
-
-
-def _decoded(dictionary: Dictionary, column: Ids, unbound: int) -> tuple[pa.Array, str]:
-    missing = column == unbound
-    if not missing.any():
-        return decoded(dictionary, column)
-    array, reading = decoded(dictionary, column[~missing])
-    positions = np.cumsum(~missing) - 1
-    return array.take(pa.array(positions, pa.int64(), mask=missing)), reading
+    arrays, readings = decoded_columns(database.dictionary, facts.columns)
+    return Result(rules_of(query).columns, arrays, facts.count, prefixes_of(database, query), readings)
 
 
 def prefixes_of(database: Database, query: RegisteredQuery) -> Mapping[str, str]:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, TypeVar, overload
 
 from tidalog.analysis.functions import with_atoms
 from tidalog.analysis.parameters import with_option_values
-from tidalog.api.arguments import check_on_error, check_seconds, checked_options
+from tidalog.api.arguments import check_on_error, check_seconds, check_text, checked_options
 from tidalog.api.change import Change
 from tidalog.api.changes import Changes
 from tidalog.api.continuous import ContinuousQuery, Queries, QueryOptions
@@ -39,6 +39,7 @@ from tidalog.api.progress import bar_for
 from tidalog.api.reader import Reader
 from tidalog.api.rules import Rules
 from tidalog.api.sources import ProgramSource, ReadProgram, joined, read_program
+from tidalog.api.sparql_update import updates_of
 from tidalog.api.streams import AnyUpdate, Encoder, Updates, prepared, source_of, taken_from
 from tidalog.api.subscriptions import Subscription, Subscriptions, check_subscriber, watch_of
 from tidalog.api.times import checked_time, shown_time
@@ -428,6 +429,23 @@ class KnowledgeBase(Reader):
         self._open()
 
         return OpenUpdate(self.apply, lambda predicate: known_of(self._open(), predicate), label, time)
+
+    @locked
+    def sparql_update(
+        self, text: str, /, *, label: Label | None = None, time: object = None, progress: bool | None = None
+    ) -> Delta:
+        """Applies a SPARQL 1.1 update request, whole or not at all, and returns what it changed.
+
+        INSERT DATA, DELETE DATA, DELETE and INSERT … WHERE, DELETE WHERE, CLEAR and DROP; operations are
+        separated by `;`, and each pattern sees what those before it did.  Triples are facts of `triple`,
+        those in GRAPH facts of `quad`.  `label` and `time` are those of an update.
+        """
+        check_text(text, "an update", 'write kb.sparql_update("INSERT DATA { … }")')
+        with self._lock.at_work():
+            updates = updates_of(self._open(), text, "<update>") or [EncodedUpdate()]
+        updates[-1].label = label
+        updates[-1].time = None if time is None else checked_time(time)
+        return self._changes.maintain_shown(updates, progress)
 
     @locked
     def advance(self, time: object = None, *, progress: bool | None = None) -> Delta:

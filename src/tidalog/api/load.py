@@ -15,6 +15,7 @@ from tidalog.analysis.passes import with_facts
 from tidalog.api.bulk_terms import ids_of_many
 from tidalog.builtins import PythonFunction
 from tidalog.engine.dictionary import Dictionary
+from tidalog.lang.sparql.functions import KEPT, RANGES
 from tidalog.model.column_types import fitted
 from tidalog.model.errors import Diagnostic
 from tidalog.model.facts import Facts
@@ -29,11 +30,12 @@ Witness = tuple[str, int]
 
 @dataclass(frozen=True)
 class Environment:
-    """What a program gets from outside: values of parameters, and Python functions that rules call."""
+    """What a program gets from outside: values of parameters, and Python functions that rules call.  Those of
+    SPARQL are always there, under names that no program can write."""
 
     parameters: Mapping[str, Term] = field(default_factory=dict)
-    functions: Mapping[str, PythonFunction] = field(default_factory=dict)
-    arguments: Mapping[str, ArgumentRange] = field(default_factory=dict)
+    functions: Mapping[str, PythonFunction] = field(default_factory=lambda: KEPT)
+    arguments: Mapping[str, ArgumentRange] = field(default_factory=lambda: RANGES)
     """How many arguments each function takes."""
 
     def with_parameters(self, given: Mapping[str, Term]) -> Environment:

@@ -11,15 +11,15 @@ compiled queries go.  Both caches drop what was used least recently.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final, Generic, TypeVar
 
 from tidalog.analysis import Analysis, analyse_query
 from tidalog.analysis.rewrite import map_atoms, nodes
 from tidalog.api.database import Database
 from tidalog.api.load import Environment
 from tidalog.api.naming import check_query, column_names, holds_triples
+from tidalog.api.recent import Recent
 from tidalog.engine.limits import ProgressCallback
 from tidalog.lang import parse_query
 from tidalog.maintain.answer import CompiledQuery, answer, compile_query
@@ -38,30 +38,6 @@ from tidalog.model.program import (
     flat_literals,
 )
 from tidalog.model.terms import String, Term
-
-K = TypeVar("K", bound=Hashable)
-V = TypeVar("V")
-_MOST: Final = 256
-"""Texts, and queries, that are kept."""
-
-
-class _Recent(Generic[K, V]):
-    """What was used last, by key."""
-
-    def __init__(self) -> None:
-        self._known: dict[K, V] = {}
-
-    def get(self, key: K, make: Callable[[], V]) -> V:
-        found = self._known.pop(key, None)
-        if found is None:
-            found = make()
-            if len(self._known) >= _MOST:
-                del self._known[next(iter(self._known))]
-        self._known[key] = found
-        return found
-
-    def clear(self) -> None:
-        self._known.clear()
 
 
 class _StandIn(String):
@@ -88,7 +64,7 @@ class _Prepared:
 
     free: frozenset[str]
     """Parameters whose values the analysis does not look at."""
-    compiled: _Recent[tuple[object, ...], CompiledQuery] = field(default_factory=_Recent)
+    compiled: Recent[tuple[object, ...], CompiledQuery] = field(default_factory=Recent)
     """By the names of parameters that are given, and the values of those that are not free."""
 
 
@@ -96,9 +72,9 @@ class PreparedQueries:
     """Of one database."""
 
     def __init__(self) -> None:
-        self._written: _Recent[str, _Written] = _Recent()
-        self._prepared: _Recent[Rule, _Prepared] = _Recent()
-        self._of_text: _Recent[tuple[str, bool], _Prepared] = _Recent()
+        self._written: Recent[str, _Written] = Recent()
+        self._prepared: Recent[Rule, _Prepared] = Recent()
+        self._of_text: Recent[tuple[str, bool], _Prepared] = Recent()
         """The same by text, and whether unknown predicates are refused: to hash a rule takes longer."""
         self._prefixes: Mapping[str, str] = {}
         self._analysis: Analysis | None = None

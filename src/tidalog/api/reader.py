@@ -26,6 +26,8 @@ from tidalog.api.rdf_export import write_statements
 from tidalog.api.relations import count_of, explicit_rows
 from tidalog.api.results import Result
 from tidalog.api.shown import SHOWN_PARTS, html_table, more
+from tidalog.api.sparql import SparqlQueries
+from tidalog.api.sparql_results import Solutions, Triples, Truth
 from tidalog.api.stats import Stats
 from tidalog.api.targets import check_targets
 from tidalog.engine.dictionary import Dictionary
@@ -55,6 +57,7 @@ class Reader:
         self._database: Database | None = Database(limits)
         """None when closed."""
         self._queries = PreparedQueries()
+        self._sparql = SparqlQueries()
         self._exports: list[tuple[DataBinding, Path]] = []
         self._text_warnings: list[Diagnostic] = []
         self._skipped: Counter[str] = Counter()
@@ -72,6 +75,7 @@ class Reader:
         """Releases all facts.  Results that were returned stay valid."""
         self._database = None
         self._queries.clear()
+        self._sparql.clear()
 
     def __repr__(self) -> str:
         if self._database is None:
@@ -159,6 +163,18 @@ class Reader:
         """
         names, found = self._ask(text, parameters)
         return result_of(self._open(), names, found)
+
+    @locked
+    def sparql(self, text: str, /) -> Solutions | Truth | Triples:
+        """The result of a SPARQL 1.1 query over all triples, explicit and inferred.
+
+        SELECT gives `Solutions`, ASK a `Truth` (true or false), CONSTRUCT and DESCRIBE `Triples`.  GRAPH,
+        FROM and FROM NAMED are about the facts of `quad(?s, ?p, ?o, ?graph)`.  Prefixes of the program need
+        not be declared.
+        """
+        check_text(text, "a query", 'write kb.sparql("SELECT ?x { ?x a ?class }")')
+        with self._lock.at_work(), bar_for(None) as bar:
+            return self._sparql.ask(self._open(), text, bar.run_callback)
 
     def _ask(
         self, text: str, parameters: Mapping[str, object], *, known_only: bool = True

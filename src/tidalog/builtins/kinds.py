@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from functools import partial
 
 from tidalog.builtins.base import Builtin, CannotCompute, shown, text_of
+from tidalog.builtins.text import full_text
 from tidalog.model.terms import (
     IRI,
     RDF,
@@ -100,12 +102,19 @@ def _instance(classes: tuple[type, ...], term: Term) -> bool:
     return isinstance(term, classes)
 
 
+def skolem(arguments: Sequence[Term]) -> Term:
+    """The blank node that stands for these arguments: equal ones have the same."""
+    text = "\n".join(map(full_text, arguments)).encode("utf-8", "surrogatepass")
+    return BlankNode(f"s{hashlib.sha256(text).hexdigest()[:24]}")
+
+
 BUILTINS: tuple[Builtin, ...] = (
     Builtin("IRI", 1, 1, to_iri, "the IRI with this text"),
     Builtin("URI", 1, 1, to_iri, "the IRI with this text"),
     Builtin("LANG", 1, 1, language, "language tag of a literal, empty if it has none"),
     Builtin("LANGMATCHES", 2, 2, language_matches, "whether a tag falls under a range such as en or *"),
     Builtin("DATATYPE", 1, 1, datatype, "IRI of a literal's type"),
+    Builtin("SKOLEM", 1, None, skolem, "the blank node that stands for the arguments"),
     Builtin("STRDT", 2, 2, typed, "the literal with this text and type"),
     Builtin("STRLANG", 2, 2, tagged, "the string with this language tag"),
     _test("ISIRI", _is(IRI), "whether it is an IRI"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -22,6 +23,7 @@ from tidalog.engine.plan_compiler import Catalogue
 from tidalog.engine.savepoint import Savepoint
 from tidalog.engine.undo_log import Log, UndoLog
 from tidalog.model.facts import Facts, Ids, Mask
+from tidalog.model.program import Expression
 from tidalog.plan.executed import Executed
 from tidalog.plan.join_order import assumed_fan_out
 
@@ -53,6 +55,8 @@ class EmbeddedEngine:
         self._numbers: dict[str, int] = {}
         self._distinct: dict[tuple[int, int], tuple[int, float]] = {}
         """Predicate and column → facts there were, and an estimate of the terms in the column."""
+        self._samples: dict[int, tuple[int, list[Ids]]] = {}
+        """Predicate → facts there were, and some of them."""
         self.derived = False
         """Whether some fact may be there that is not explicit."""
         self.executed = Executed()
@@ -184,6 +188,7 @@ class EmbeddedEngine:
         self.names, self.arities, self._numbers = copy.names, copy.arities, copy._numbers
         self.expiries = copy.expiries
         self._distinct, self.executed, self.derivations = copy._distinct, copy.executed, copy.derivations
+        self._samples = copy._samples
         self.derived = False
 
     def forget_predicates(self, count: int) -> None:
@@ -192,6 +197,8 @@ class EmbeddedEngine:
             del self._numbers[name]
         del self.names[count:], self.arities[count:]
         self._distinct = {key: known for key, known in self._distinct.items() if key[0] < count}
+        for number in [number for number in self._samples if number >= count]:
+            del self._samples[number]
 
     def compact(self) -> tuple[Offsets, Offsets]:
         """Gives back the memory of what is dead; compacts ids and rows once most that take memory are unused,
@@ -232,7 +239,18 @@ class EmbeddedEngine:
     def _is_small(self, predicate: int) -> bool:
         return 0 < self.store.count(predicate) * _SMALL_SHARE < len(self.store)
 
-    def fan_out(self, name: str, columns: tuple[int, ...]) -> float:
+    def sample(self, name: str, size: int) -> list[Ids]:
+        """Some facts of a predicate that has any, column by column; the same as long as it has as many."""
+        number = self._numbers[name]
+        count, known = self.store.count(number), self._samples.get(number)
+        if known is None or known[0] != count:
+            ids = self.store.ids(number)
+            ids = np.ascontiguousarray(ids[:: max(1, len(ids) // size)])
+            columns = [self.store.column(ids, column) for column in range(self.arities[number])]
+            known = self._samples[number] = count, columns
+        return known[1]
+
+    def fan_out(self, name: str, columns: tuple[int, ...], arguments: Sequence[Expression] = (), /) -> float:
         """Estimated facts of a predicate that agree with one value in each column, from a sample."""
         number = self._numbers.get(name)
         count = self.store.count(number) if number is not None else 0

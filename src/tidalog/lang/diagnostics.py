@@ -1,4 +1,4 @@
-"""Errors (T001–T009, T150–T151) and warnings (W001–…) about the text of a program."""
+"""Errors (T001–T009, T150–T151, T220–T225) and warnings (W001–…) about the text of a program or a query."""
 
 from __future__ import annotations
 
@@ -82,6 +82,48 @@ class BadStatement(Diagnostic):
     title = "{problem}"
     reason = "{why}"
     hint = "{advice}"
+
+
+class ServiceRefused(Diagnostic):
+    number = "T220"
+    title = "SERVICE is not supported"
+    reason = "a query reads this knowledge base alone, and asks no other server"
+    hint = "load what the service has, or ask it first and insert the answers"
+
+
+class NotContinuous(Diagnostic):
+    number = "T221"
+    title = "{what} in a continuous query"
+    reason = "{why}"
+    hint = "{advice}"
+
+
+class NotAQuery(Diagnostic):
+    number = "T222"
+    title = "{word} is not a query"
+    reason = "{why}"
+    hint = "{advice}"
+
+
+class NotAnUpdate(Diagnostic):
+    number = "T223"
+    title = "{word} is not an update"
+    reason = "{why}"
+    hint = "{advice}"
+
+
+class NotData(Diagnostic):
+    number = "T224"
+    title = "{problem}"
+    reason = "{why}"
+    hint = "{advice}"
+
+
+class StreamInQuery(Diagnostic):
+    number = "T225"
+    title = "{what} in a query that is asked once"
+    reason = "{why}"
+    hint = 'register it: kb.register("name", "SELECT …")'
 
 
 class NoVariable(Diagnostic):

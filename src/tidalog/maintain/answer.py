@@ -6,7 +6,7 @@ its plans if the caller keeps the `CompiledQuery`: asked again, it costs what it
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,10 +18,12 @@ from tidalog.builtins import NO_FUNCTIONS, PythonFunction
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.functions import is_native
 from tidalog.engine.limits import Limits, ProgressCallback
+from tidalog.engine.query_statistics import QueryStatistics
 from tidalog.maintain.materialise import NO_LIMITS
 from tidalog.maintain.runner import Interrupted, Runner
 from tidalog.maintain.seminaive import SemiNaive
 from tidalog.model.errors import RunError
+from tidalog.model.facts import Facts
 from tidalog.model.terms import Term
 from tidalog.plan.compile import CompiledComponent, compile_component
 
@@ -73,6 +75,27 @@ def answer(
     were computed stay in the dictionary, for the answer names them."""
     if not isinstance(query, CompiledQuery):
         query = compile_query(query)
+    return answer_in_stages(
+        engine, [query], _nothing, values=values, functions=functions, limits=limits, progress=progress
+    )
+
+
+def _nothing(stage: int, found: Answer) -> Facts:
+    raise AssertionError("one stage gives nothing to another")
+
+
+def answer_in_stages(
+    engine: EmbeddedEngine,
+    stages: Sequence[CompiledQuery],
+    given: Callable[[int, Answer], Facts],
+    *,
+    values: Mapping[Term, Term] = NO_VALUES,
+    functions: Mapping[str, PythonFunction] = NO_FUNCTIONS,
+    limits: Limits = NO_LIMITS,
+    progress: ProgressCallback | None = None,
+) -> Answer:
+    """The answers of the last of several queries.  `given` makes facts of the answers of each one before it,
+    which the later ones read."""
     engine.spare_memory(limits.max_memory)
     runner = Runner(engine, limits, progress, counting=False)
     runner.components = 1
@@ -83,12 +106,18 @@ def answer(
         term=(lambda term: id_of(values.get(term, term))) if values else id_of,
         terms_in=lambda predicate, column: None,  # an index serves the next query too
     )
-    evaluation = SemiNaive(engine, runner, functions, catalogue=catalogue)
+    statistics = QueryStatistics(engine, catalogue.term)
+    evaluation = SemiNaive(engine, runner, functions, catalogue=catalogue, statistics=statistics)
     savepoint = engine.savepoint()
     try:
-        for component in query.components:
-            evaluation.run_component(component)
-        return Answer(engine.columns(query.head), engine.count(query.head))
+        for number, query in enumerate(stages, 1):
+            for component in query.components:
+                evaluation.run_component(component)
+            found = Answer(engine.columns(query.head), engine.count(query.head))
+            if number < len(stages):
+                facts = given(number - 1, found)
+                engine.insert(facts.predicate, facts.columns, facts.count)
+        return found
     except KeyboardInterrupt:
         raise RunError(Interrupted(where=" in the query")) from None
     finally:

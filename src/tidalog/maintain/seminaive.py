@@ -53,7 +53,7 @@ from tidalog.maintain.memos import answer_all
 from tidalog.maintain.runner import Runner
 from tidalog.plan.compile import CompiledComponent, growing_predicates, run_pivots
 from tidalog.plan.executed import Executed, ExecutedPlan
-from tidalog.plan.join_order import LogicalPlan
+from tidalog.plan.join_order import LogicalPlan, Statistics
 from tidalog.plan.lowering import Fold, Memo, Stage, is_hidden
 
 
@@ -68,11 +68,13 @@ class SemiNaive:
         in_update: bool = False,
         executed: Executed | None = None,
         catalogue: Catalogue | None = None,
+        statistics: Statistics | None = None,
     ) -> None:
         """`in_update`: facts go to the log of the current update, and only its new state is read.
-        `executed`: gets the plans that were run, with their counts of rows.  `catalogue`: another one than
-        that of the engine, for plans that are compiled."""
+        `executed`: gets the plans that were run, with their counts of rows.  `catalogue` and `statistics`:
+        others than those of the engine, for plans that are compiled."""
         self.catalogue = catalogue or engine.catalogue
+        self.statistics: Statistics = statistics or engine
         self.engine, self.runner, self.functions = engine, runner, functions
         self.in_update, self.executed = in_update, executed
         self._status = STATUS_NEW if in_update else STATUS_DERIVED
@@ -118,8 +120,8 @@ class SemiNaive:
         recursive = _Plans()
         for rule in rules:
             if _grows(rule, growing):
-                for pivot in run_pivots(rule, growing, self.engine):
-                    plan = stage.plans.plan(rule, pivot, self.engine)
+                for pivot in run_pivots(rule, growing, self.statistics):
+                    plan = stage.plans.plan(rule, pivot, self.statistics)
                     self._add(recursive, plan, self._filters(_order(plan, growing)))
         if recursive.logical:
             self._run_delta_scan(
@@ -133,7 +135,7 @@ class SemiNaive:
         """Rules whose bodies are complete: one pass over the facts of one atom each."""
         scanning, single = _Plans(), _Plans()
         for rule in rules:
-            plan = stage.plans.from_scratch(rule, self.engine)
+            plan = stage.plans.from_scratch(rule, self.statistics)
             filters = self._filters(lambda _: op.ANY_ID)
             self._add(single if plan.pivot is None else scanning, plan, filters, self._is_new(rule))
         self._run_single(single)

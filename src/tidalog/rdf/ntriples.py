@@ -39,14 +39,20 @@ def ntriples_text(term: Term) -> str:
             return quote(value)
         case LangString(value, language):
             return f"{quote(value)}@{language}"
+    return _typed(*lexical_form(term))
+
+
+def lexical_form(term: Integer | Double | Boolean | Literal) -> tuple[str, str]:
+    """The text of a literal that is no string, and its datatype."""
+    match term:
         case Integer(value):
-            return _typed(str(value), XSD + "integer")
+            return str(value), XSD + "integer"
         case Double(value):
-            return _typed(_double_lexical(value), XSD + "double")
+            return _double_lexical(value), XSD + "double"
         case Boolean(value):
-            return _typed("true" if value else "false", XSD + "boolean")
+            return "true" if value else "false", XSD + "boolean"
         case Literal(lexical, datatype):
-            return _typed(lexical, datatype)
+            return lexical, datatype
 
 
 def iri_text(iri: str) -> str:

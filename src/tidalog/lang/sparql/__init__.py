@@ -32,7 +32,13 @@ variables from outside.  `SELECT *` has its columns in the order of the text.
 """
 
 from tidalog.lang.sparql.answers import Translation
-from tidalog.lang.sparql.parser import Parsed, parse_registrations, parse_statement, parse_statements
+from tidalog.lang.sparql.parser import (
+    Parsed,
+    parse_registrations,
+    parse_statement,
+    parse_statements,
+    parse_updates,
+)
 from tidalog.lang.sparql.translate import translate
 
 __all__ = [
@@ -41,5 +47,6 @@ __all__ = [
     "parse_registrations",
     "parse_statement",
     "parse_statements",
+    "parse_updates",
     "translate",
 ]

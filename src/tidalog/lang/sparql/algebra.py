@@ -16,7 +16,7 @@ from typing import Literal
 
 from tidalog.model.errors import Span
 from tidalog.model.program import Variable
-from tidalog.model.terms import Term
+from tidalog.model.terms import IRI, Term
 
 # --- expressions ------------------------------------------------------------------------------------
 
@@ -58,9 +58,52 @@ Node = Term | Variable
 
 
 @dataclass(frozen=True, slots=True)
+class Inverse:
+    """`^path`."""
+
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """`path / path`."""
+
+    steps: tuple[Path, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """`path | path`."""
+
+    paths: tuple[Path, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """`path?`, `path*` or `path+`: its ends are pairs of nodes, each once."""
+
+    path: Path
+    may_be_empty: bool
+    is_unlimited: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Negated:
+    """`!(p | ^q)`: any property but these, forwards and backwards; None: not in this direction."""
+
+    forwards: tuple[IRI, ...] | None
+    backwards: tuple[IRI, ...] | None
+
+
+Path = IRI | Inverse | Sequence | Alternative | Repeated | Negated
+
+
+@dataclass(frozen=True, slots=True)
 class TriplePattern:
+    """The predicate is a path only if it is longer than one property."""
+
     subject: Node
-    predicate: Node
+    predicate: Node | Path
     object: Node
     span: Span | None = field(default=None, compare=False, repr=False)
 
@@ -90,6 +133,14 @@ class Union:
 
 
 @dataclass(frozen=True, slots=True)
+class InGraph:
+    """`GRAPH <iri> { … }` or `GRAPH ?g { … }`."""
+
+    graph: IRI | Variable
+    pattern: Group
+
+
+@dataclass(frozen=True, slots=True)
 class Bind:
     value: Expression
     target: Variable
@@ -109,7 +160,7 @@ class SubSelect:
     query: Query
 
 
-Element = BasicPattern | Optional | Minus | Union | Bind | Values | SubSelect
+Element = BasicPattern | Optional | Minus | Union | InGraph | Bind | Values | SubSelect
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +188,11 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """`FROM <iri>`, `FROM NAMED <iri>`, `FROM STREAM <iri> [RANGE 10s STEP 1s]`."""
+    """`FROM <iri>`, `FROM NAMED <iri>`, `FROM STREAM <iri> [RANGE 10s STEP 1s]`; of an update also `WITH
+    <iri>`."""
 
     iri: str
-    kind: Literal["default", "named", "stream"] = "default"
+    kind: Literal["default", "named", "stream", "with"] = "default"
     window: Window | None = None
 
 
@@ -161,9 +213,10 @@ class Ordering:
 @dataclass(frozen=True, slots=True)
 class Query:
     """`projection` is None for `SELECT *` and for other kinds.  `template` has the triples of CONSTRUCT; its
-    blank nodes are blank nodes.  `values` is the VALUES after the query."""
+    blank nodes are blank nodes.  `described` has what DESCRIBE names; None: all variables.  `values` is the
+    VALUES after the query."""
 
-    kind: Literal["SELECT", "CONSTRUCT", "ASK"]
+    kind: Literal["SELECT", "CONSTRUCT", "ASK", "DESCRIBE"]
     where: Group
     projection: tuple[Projected, ...] | None = None
     distinct: bool = False
@@ -174,6 +227,7 @@ class Query:
     limit: int | None = None
     offset: int = 0
     template: tuple[TriplePattern, ...] = ()
+    described: tuple[Node, ...] | None = ()
     values: Values | None = None
     span: Span | None = field(default=None, compare=False, repr=False)
 
@@ -228,6 +282,10 @@ def _bound_by(element: Element) -> Iterator[Variable]:
                     yield node
     elif isinstance(element, Optional):
         yield from in_scope(element.pattern)
+    elif isinstance(element, InGraph):
+        yield from in_scope(element.pattern)
+        if isinstance(element.graph, Variable):
+            yield element.graph
     elif isinstance(element, Union):
         for branch in element.branches:
             yield from in_scope(branch)

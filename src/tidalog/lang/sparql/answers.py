@@ -13,10 +13,28 @@ Row = tuple[Term | None, ...]
 
 
 @dataclass(frozen=True)
+class Cut:
+    """Some rows of a predicate: those of a sub-query with LIMIT or OFFSET.
+
+    What `rules` derive for `source` is put in order, cut (for each value of the first `keys` columns) and
+    becomes the facts of `target`.
+    """
+
+    rules: tuple[Rule, ...]
+    source: str
+    target: str
+    arity: int
+    keys: int
+    order: tuple[tuple[int, bool], ...]
+    limit: int | None
+    offset: int
+
+
+@dataclass(frozen=True)
 class Translation:
     """`predicate` has `arity` columns: those called `columns`, then those of ORDER BY that are not among
     them, then, if `counted`, those that keep equal solutions apart.  `order` has indexes of columns, with
-    whether each is descending."""
+    whether each is descending.  `cuts` come before `rules`, in this order."""
 
     rules: tuple[Rule, ...]
     predicate: str
@@ -26,6 +44,7 @@ class Translation:
     order: tuple[tuple[int, bool], ...] = ()
     limit: int | None = None
     offset: int = 0
+    cuts: tuple[Cut, ...] = ()
 
     @property
     def program(self) -> Program:

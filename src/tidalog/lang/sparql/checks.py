@@ -15,6 +15,7 @@ from tidalog.lang.sparql.algebra import (
     Exists,
     Expression,
     Group,
+    InGraph,
     Minus,
     Optional,
     Query,
@@ -56,7 +57,7 @@ def _in_group(group: Group) -> Iterator[Diagnostic]:
 
 
 def _groups_of(element: Element) -> tuple[Group, ...]:
-    if isinstance(element, Optional | Minus):
+    if isinstance(element, Optional | Minus | InGraph):
         return (element.pattern,)
     return element.branches if isinstance(element, Union) else ()
 

@@ -21,10 +21,13 @@ from types import MappingProxyType
 from typing import Final, cast
 
 from tidalog.lang.conditions import CONDITIONS
+from tidalog.lang.diagnostics import BadStatement
 from tidalog.lang.sparql import algebra
 from tidalog.lang.sparql.algebra import Aggregation, Exists, Function
+from tidalog.lang.sparql.functions import CHANCE, of_chance
 from tidalog.lang.sparql.solutions import UNBOUND, Rules, Solutions
-from tidalog.model.errors import Span
+from tidalog.model.amounts import counted
+from tidalog.model.errors import ProgramError, Span
 from tidalog.model.program import COMPARISONS, Call, Condition, Expression, Variable
 from tidalog.model.terms import FALSE, TRUE, XSD, Boolean, Integer, LangString, Literal, String
 
@@ -185,6 +188,8 @@ class Scope:
                 test, *branches = node.arguments
                 return Call("IF", (self.truth(test), *map(self.value, branches)), node.span)
         values = tuple(map(self.value, node.arguments))
+        if node.name in CHANCE:
+            return self._of_chance(node, values)
         match node.name:
             case "/":
                 return quotient(self._once(node.arguments[0], values[0]), values[1], node.span)
@@ -197,6 +202,22 @@ class Scope:
             case name if name in _CASTS:
                 return _CASTS[name](self._once(node.arguments[0], values[0]))
         return Call(node.name, values, node.span)
+
+    def _of_chance(self, node: Function, values: tuple[Expression, ...]) -> Call:
+        """A function with another value for each solution; NOW has one for the whole query."""
+        why = "its value depends on when it is computed, and answers are kept up to date"
+        self.rules.refuse_kept(node.name, why, "insert the value as a triple", node.span)
+        most = 1 if node.name == "BNODE" else 0
+        if len(values) > most:
+            problem = f"{node.name} with {counted(len(values), 'argument')}"
+            why = "it takes one label at most" if most else "it takes none"
+            error = BadStatement(node.span, problem=problem, why=why, advice=f"write {node.name}()")
+            raise ProgramError(error)
+        if node.name == "NOW":
+            return Call(of_chance("NOW"), (Integer(0),), node.span)
+        known = self.rules.identity
+        columns = tuple(v for v in self.solutions.columns if known is None or v in known)
+        return Call(of_chance(node.name), (*(values or (self.rules.number(),)), *columns), node.span)
 
 
 def _text(value: Expression) -> Expression:

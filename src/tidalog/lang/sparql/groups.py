@@ -9,21 +9,21 @@ rows, because it passes over other rows than its neighbours do:
     q|aggregate1(?g, 0) :- q|group1(?g), ~q|count1(?g, _) .
 
 COUNT and SAMPLE pass over values that cannot be computed; one such value leaves SUM, AVG, MIN and MAX of its
-group unbound, and so does one that is not a number for SUM and AVG.  Without GROUP BY there is one group,
+group unbound, and so does one that
+is not a number for SUM and AVG, and a blank node for GROUP_CONCAT.  Without GROUP BY there is one group,
 even if it is empty: COUNT, SUM and AVG of nothing are 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-from tidalog.lang.diagnostics import MisplacedAggregate
 from tidalog.lang.sparql.algebra import Aggregation, Query, aggregations, in_scope
 from tidalog.lang.sparql.expressions import Aggregates, Scope, needed, quotient
+from tidalog.lang.sparql.functions import CONCATENATION
 from tidalog.lang.sparql.patterns import Patterns
 from tidalog.lang.sparql.solutions import UNBOUND, Solutions, is_bound
-from tidalog.model.errors import ProgramError
 from tidalog.model.program import (
     Aggregate,
     Atom,
@@ -34,7 +34,7 @@ from tidalog.model.program import (
     Negation,
     Variable,
 )
-from tidalog.model.terms import Integer
+from tidalog.model.terms import Integer, String, Term
 
 _OPERATORS: Final = {
     "COUNT": "count",
@@ -43,8 +43,14 @@ _OPERATORS: Final = {
     "MIN": "min",
     "MAX": "max",
     "SAMPLE": "min",
+    "GROUP_CONCAT": CONCATENATION,
 }
-_OF_NOTHING: Final = {"COUNT": Integer(0), "SUM": Integer(0), "AVG": Integer(0)}
+_OF_NOTHING: Final[Mapping[str, Term]] = {
+    "COUNT": Integer(0),
+    "SUM": Integer(0),
+    "AVG": Integer(0),
+    "GROUP_CONCAT": String(""),
+}
 _OF_NUMBERS: Final = ("SUM", "AVG")
 _OF_ANY: Final = ("MIN", "MAX", "SAMPLE")
 
@@ -56,13 +62,13 @@ class Groups(Patterns):
 
     def grouped(self, query: Query) -> tuple[Solutions, Aggregates]:
         """The keys of the groups and the values of all aggregates of a query."""
-        with self.counting(True):
+        with self.triples.counting(True):
             rows = self.where(query)
-        keys: list[Variable] = []
+        keys: list[Variable] = list(self.triples.context)
         for item in query.group_by:
             key = self.rules.fresh("key") if item.variable.anonymous else item.variable
             if item.value is not None:
-                rows = self.bind(rows, item.value, key)
+                rows = self.conditions.bind(rows, item.value, key)
             if key in rows.columns and key not in keys:
                 keys.append(key)
         rows = self.rules.stored(rows, "rows")
@@ -70,6 +76,8 @@ class Groups(Patterns):
         if query.group_by:
             groups = Atom(self.rules.helper("group"), tuple(keys))
             self.rules.add(groups.predicate, keys, rows.body)
+        elif self.triples.context:
+            (groups,) = (literal for literal in self.triples.graphs().body if isinstance(literal, Atom))
         named = {*in_scope(query.where), *(query.values.variables if query.values else ())}
         results: dict[Aggregation, Variable] = {}
         body: list[FlatLiteral] = [] if groups is None else [groups]
@@ -92,15 +100,6 @@ class Groups(Patterns):
         groups: Atom | None,
     ) -> tuple[str, bool]:
         """The predicate that has the keys and the value of an aggregate, and whether it always has one."""
-        if node.operator not in _OPERATORS:
-            raise ProgramError(
-                MisplacedAggregate(
-                    node.span,
-                    problem=f"not supported yet: {node.operator}",
-                    why="no aggregate of rules computes it",
-                    advice=f"aggregates are {', '.join(_OPERATORS)}",
-                )
-            )
         others = [v for v in columns if v not in keys]
         body, value = rows.body, None
         if node.value is not None:
@@ -114,7 +113,7 @@ class Groups(Patterns):
                 body = (*body, Condition(Call("=", (value, computed))))
         name = self.rules.helper(node.operator.lower())
         computes = self._computed(name, node, keys, body, value, others)
-        checked = node.operator in _OF_NUMBERS
+        checked = node.operator in _OF_NUMBERS or node.operator == "GROUP_CONCAT"
         partial = body != rows.body
         if groups is not None and not partial and not checked:
             return computes, True
@@ -133,7 +132,9 @@ class Groups(Patterns):
         arguments: tuple[Expression, ...] = tuple(others) or (Integer(1),)
         if value is not None:
             repeats = not node.distinct and node.operator not in _OF_ANY
-            arguments = (value, *(v for v in others if v != value)) if repeats else (value,)
+            separator = (String(node.separator),) if node.operator == "GROUP_CONCAT" else ()
+            more = [v for v in others if v != value] if repeats else []
+            arguments = (value, *separator, *more)
         if node.operator != "AVG":
             self.rules.add(name, (*keys, Aggregate(_OPERATORS[node.operator], arguments)), body)
             return name
@@ -163,9 +164,12 @@ class Groups(Patterns):
         if fallible and node.operator not in ("COUNT", "SAMPLE") and node.value is not None:
             wrong = self.rules.helper("wrong")
             scope = Scope(rows, self.rules)
-            outcome = Call("COALESCE", (scope.value(node.value), UNBOUND))
-            checked = node.operator in _OF_NUMBERS
-            test = Call("NOT", (Call("ISNUMERIC", (outcome,)),)) if checked else Call("=", (outcome, UNBOUND))
+            outcome: Expression = Call("COALESCE", (scope.value(node.value), UNBOUND))
+            test: Expression = Call("=", (outcome, UNBOUND))
+            if node.operator in _OF_NUMBERS:
+                test = Call("NOT", (Call("ISNUMERIC", (outcome,)),))
+            elif node.operator == "GROUP_CONCAT":
+                test = Call("OR", (test, Call("ISBLANK", (outcome,))))
             self.rules.add(wrong, keys, (*rows.body, *scope.steps, Condition(test)))
             self.rules.add(name, (*keys, UNBOUND), (Atom(wrong, tuple(keys)),))
             fine = [Negation(Atom(wrong, tuple(keys)))]

@@ -10,19 +10,39 @@ from typing import Final, cast
 
 from lark import Token, Tree
 
-from tidalog.lang.diagnostics import TooDeep, UnexpectedText, Unterminated, half_character
+from tidalog.lang.diagnostics import (
+    NotAnUpdate,
+    NotAQuery,
+    TooDeep,
+    UnexpectedText,
+    Unterminated,
+    half_character,
+)
 from tidalog.lang.grammar import grammar
 from tidalog.lang.names import Names
 from tidalog.lang.sparql.algebra import Query, Registration
 from tidalog.lang.sparql.reader import QueryReader
 from tidalog.lang.sparql.terms import MAX_DEPTH
+from tidalog.lang.sparql.update_reader import UpdateReader
+from tidalog.lang.sparql.updates import Operation
 from tidalog.model.errors import Diagnostic, ProgramError, Source, Span
 
 Statement = Query | Registration
 
 _EXAMPLE: Final = "a query reads like this: SELECT ?x WHERE { ?x ex:near ?y . FILTER(?y > 3) }"
+_DECLARATION: Final = re.compile(r"#[^\n]*\n|\b(?:prefix\s+[^\s:]*:|base)\s*<[^>]*>", re.IGNORECASE)
 _BARE_CONDITION: Final = re.compile(r"\b(filter|having)\s*\Z", re.IGNORECASE)
-_STARTS: Final = ("start", "registrations")
+_STARTS: Final = ("start", "registrations", "updates")
+_WORD: Final = re.compile(r"[A-Za-z]+")
+_UPDATES: Final = ("INSERT", "DELETE", "WITH", "CLEAR", "DROP", "LOAD", "CREATE", "ADD", "MOVE", "COPY")
+_QUERIES: Final = ("SELECT", "CONSTRUCT", "ASK", "DESCRIBE", "REGISTER")
+_OTHER_UPDATES: Final = {
+    "LOAD": ('kb.insert("triple", "file.ttl") loads a file', "nothing is fetched from the network"),
+    "CREATE": ("leave it out: a graph is there as soon as it has a triple", "empty graphs are not kept"),
+    "ADD": ("INSERT { GRAPH <to> { ?s ?p ?o } } WHERE { GRAPH <from> { ?s ?p ?o } }", "it is not supported"),
+    "MOVE": ("DELETE { … } INSERT { … } WHERE { … } moves triples", "it is not supported"),
+    "COPY": ("clear the graph, and INSERT { … } WHERE { … } into it", "it is not supported"),
+}
 
 
 def parse_statement(
@@ -58,6 +78,13 @@ def parse_statements(
     return _parsed("registrations" if several else "start", Source(name, text), prefixes)
 
 
+def parse_updates(
+    text: str, prefixes: Mapping[str, str] | None = None, name: str = "<update>"
+) -> tuple[Operation, ...]:
+    """The operations of an update request.  Raises `ProgramError` with all errors found."""
+    return cast("tuple[Operation, ...]", _parsed("updates", Source(name, text), prefixes).statements)
+
+
 def _read(start: str, source: Source, prefixes: Mapping[str, str] | None) -> object:
     statements = _parsed(start, source, prefixes).statements
     return statements if start == "registrations" else statements[0]
@@ -70,17 +97,44 @@ def _parsed(start: str, source: Source, prefixes: Mapping[str, str] | None) -> P
         raise ProgramError([unreadable])
     tree = grammar("sparql", *_STARTS).parse(start, source.text.rstrip(), source, 0, errors)
     if tree is None:
-        raise ProgramError([_for_queries(error, source) for error in errors])
+        raise ProgramError(
+            [_other_statement(error, start) or _for_queries(error, source) for error in errors]
+        )
     deep = _too_deep(tree, source)
     if deep is not None:
         raise ProgramError([deep])
-    reader = QueryReader(source, Names(dict(prefixes or {})), errors)
+    reader_of = UpdateReader if start == "updates" else QueryReader
+    reader = reader_of(source, Names(dict(prefixes or {})), errors)
     found: object = reader.transform(tree)
     wrong = [error for error in errors if not error.is_warning]
     if wrong:
         raise ProgramError(wrong)
     statements = found if isinstance(found, tuple) else (found,)
     return Parsed(cast("tuple[Statement, ...]", statements), tuple(errors), tuple(reader.prologues))
+
+
+def _other_statement(error: Diagnostic, start: str) -> Diagnostic | None:
+    """An update where a query is expected, or the reverse."""
+    span = error.span
+    found = _WORD.match(span.source.text, span.start) if span is not None else None
+    if span is None or found is None or not _begins_statement(span):
+        return None
+    word = found[0].upper()
+    at = Span(span.source, found.start(), found.end())
+    if start == "start" and word in _UPDATES:
+        return NotAQuery(at, word=word, why="it changes facts", advice="run it with kb.sparql_update(…)")
+    if start == "updates" and word in _QUERIES:
+        return NotAnUpdate(at, word=word, why="it only reads facts", advice="ask it with kb.sparql(…)")
+    if start == "updates" and word in _OTHER_UPDATES:
+        advice, why = _OTHER_UPDATES[word]
+        return NotAnUpdate(at, word=word, why=why, advice=advice)
+    return None
+
+
+def _begins_statement(span: Span) -> bool:
+    """Whether only declarations stand before it in its statement."""
+    before = _DECLARATION.sub("", span.source.text[: span.start])
+    return not before.strip() or before.rstrip().endswith(";")
 
 
 def _for_queries(error: Diagnostic, source: Source) -> Diagnostic:

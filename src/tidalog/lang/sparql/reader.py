@@ -12,6 +12,7 @@ from lark import Token
 from lark.tree import Meta
 from lark.visitors import v_args
 
+from tidalog.lang.diagnostics import ServiceRefused
 from tidalog.lang.sparql.algebra import (
     BasicPattern,
     Bind,
@@ -19,6 +20,7 @@ from tidalog.lang.sparql.algebra import (
     Expression,
     Graph,
     Group,
+    InGraph,
     Minus,
     Node,
     Optional,
@@ -43,6 +45,7 @@ _DURATION: Final = re.compile(r"([0-9.]+)\s*([a-z]+)", re.IGNORECASE)
 _NANOSECONDS: Final = {"ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9, "d": 86400 * 10**9}
 _ANSWERS: Final = ("RSTREAM", "ISTREAM", "DSTREAM", "CHANGES")
 
+QueryKind = Literal["SELECT", "CONSTRUCT", "ASK", "DESCRIBE"]
 Answers = Literal["RSTREAM", "ISTREAM", "DSTREAM", "CHANGES"]
 
 
@@ -63,6 +66,11 @@ class _Modifiers:
     order_by: tuple[Ordering, ...] = ()
     limit: int | None = None
     offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Described:
+    nodes: tuple[Node, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +144,13 @@ class QueryReader(TermReader):
     def union(self, children: list[Group]) -> Union:
         return Union(tuple(children))
 
+    @v_args(inline=True)
+    def graph(self, graph: IRI | Variable, pattern: Group) -> InGraph:
+        return InGraph(graph, pattern)
+
     @v_args(meta=True)
-    def graph(self, meta: Meta, children: list[Token | object]) -> Union:
-        self.unsupported(meta, str(children[0]).upper())
+    def service(self, meta: Meta, children: list[Token | Variable | IRI | Group]) -> Union:
+        self.errors.append(ServiceRefused(self.span(meta)))
         return Union((cast(Group, children[-1]),))
 
     def values_of_one(self, children: list[Variable | Term | Token]) -> Values:
@@ -267,7 +279,13 @@ class QueryReader(TermReader):
         return _merged(children)
 
     def template(self, children: list[tuple[TriplePattern, ...]]) -> tuple[TriplePattern, ...]:
-        return children[0] if children else ()
+        triples = children[0] if children else ()
+        for triple in triples:
+            if not isinstance(triple.predicate, IRI | Variable):
+                span = triple.span or Span(self.source, 0, 0)
+                why = "a template says which triples there are, and a path is several"
+                self.refuse(span, "a path in a template", why, "name one property")
+        return triples
 
     @v_args(meta=True)
     def select(self, meta: Meta, children: list[object]) -> Query:
@@ -287,13 +305,23 @@ class QueryReader(TermReader):
     def ask(self, meta: Meta, children: list[object]) -> Query:
         return self._query("ASK", meta, children)
 
-    def _query(self, kind: Literal["SELECT", "CONSTRUCT", "ASK"], meta: Meta, parts: list[object]) -> Query:
+    def described(self, children: list[Token | Variable | IRI]) -> _Described:
+        nodes = tuple(child for child in children if not isinstance(child, Token))
+        return _Described(nodes or None)
+
+    @v_args(meta=True)
+    def describe(self, meta: Meta, children: list[object]) -> Query:
+        return self._query("DESCRIBE", meta, children)
+
+    def _query(self, kind: QueryKind, meta: Meta, parts: list[object]) -> Query:
         query = Query(kind, Group(()), span=self.span(meta))
         for part in parts:
             if isinstance(part, bool):
                 query = replace(query, distinct=part)
             elif isinstance(part, _Projection):
                 query = replace(query, projection=part.items)
+            elif isinstance(part, _Described):
+                query = replace(query, described=part.nodes)
             elif isinstance(part, list):
                 query = replace(query, dataset=tuple(part))
             elif isinstance(part, Group):
@@ -339,15 +367,8 @@ class QueryReader(TermReader):
             self.refuse(meta, f"REGISTER STREAM with {query.kind}", why, advice)
         return Registration(name.value, query, every, cast(Answers, answers), stream, self.span(meta))
 
-    @v_args(meta=True)
-    def start(self, meta: Meta, children: list[Token | Query | Registration | None]) -> object:
-        statement = children[-1]
-        if isinstance(statement, Token):
-            word = Token.new_borrow_pos("WORD", statement.split(None, 1)[0], statement)
-            word.end_pos = (word.start_pos or 0) + len(word)
-            advice = "SELECT, CONSTRUCT and ASK are; facts change with kb.update()"
-            self.unsupported(word, word.upper(), advice)
-        return statement
+    def start(self, children: list[Query | Registration | None]) -> object:
+        return children[-1]
 
     def registrations(self, children: list[Registration | None]) -> tuple[Registration, ...]:
         return tuple(child for child in children if isinstance(child, Registration))
@@ -359,9 +380,7 @@ def _with_variables(triples: Iterable[TriplePattern]) -> tuple[TriplePattern, ..
     def variable(node: Node) -> Node:
         return Variable(f"_#{node.label}") if isinstance(node, BlankNode) else node
 
-    return tuple(
-        TriplePattern(variable(t.subject), variable(t.predicate), variable(t.object), t.span) for t in triples
-    )
+    return tuple(TriplePattern(variable(t.subject), t.predicate, variable(t.object), t.span) for t in triples)
 
 
 def _cell(value: Term | Variable | Token) -> Term | None:

@@ -11,12 +11,12 @@ joined by cases, because an unbound variable is compatible with any value.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 from typing import Final
 
-from tidalog.lang.diagnostics import BadStatement
+from tidalog.lang.diagnostics import BadStatement, NotContinuous
 from tidalog.model.errors import ProgramError, Span
 from tidalog.model.program import (
     Atom,
@@ -59,6 +59,17 @@ class Solutions:
     def with_literals(self, *literals: FlatLiteral, certain: Iterable[Variable] = ()) -> Solutions:
         return Solutions((*self.body, *literals), self.columns, self.certain | frozenset(certain))
 
+    def without(self, hidden: Iterable[Variable]) -> Solutions:
+        """The same without some columns."""
+        gone = set(hidden)
+        return Solutions(self.body, tuple(v for v in self.columns if v not in gone), self.certain - gone)
+
+    def renamed(self, old: Variable, new: Variable) -> Solutions:
+        """The same with another variable in place of one."""
+        columns = tuple(new if v == old else v for v in self.columns)
+        certain = self.certain - {old} | ({new} if old in self.certain else set())
+        return Solutions(tuple(with_variable(literal, old, new) for literal in self.body), columns, certain)
+
     @property
     def by_atoms(self) -> set[Variable]:
         """The variables that positive atoms bind: with these, a common variable means the same term."""
@@ -82,12 +93,17 @@ def is_bound(variable: Variable) -> Condition:
 class Rules:
     """Collects the rules of one query.  Names follow from the query's name and the order of its parts."""
 
-    def __init__(self, name: str, used: Iterable[str], span: Span | None) -> None:
+    def __init__(self, name: str, used: Iterable[str], span: Span | None, *, once: bool = False) -> None:
+        """`once`: for a query that is asked once; other answers are kept up to date."""
         self.name = name
         self.span = span
+        self.once = once
         self.rules: list[Rule] = []
         self._used = set(used)
         self._counts: dict[str, int] = {}
+        self._numbered = 0
+        self.identity: tuple[Variable, ...] | None = None
+        """What tells solutions apart, if they have computed columns too."""
 
     def helper(self, kind: str) -> str:
         self._counts[kind] = self._counts.get(kind, 0) + 1
@@ -131,15 +147,15 @@ class Rules:
         return Solutions((Atom(name, columns),), columns, certain)
 
     def cases(
-        self, left: Solutions, right: Solutions
+        self, left: Solutions, right: Solutions, apart: frozenset[Variable] = frozenset()
     ) -> Iterator[tuple[Atom, Atom, tuple[Condition, ...], bool]]:
         """The ways in which solutions of two atoms can be compatible: for each variable that may be unbound,
-        both sides have the same value, or one has none.  With each, whether some variable has a value on
-        both sides."""
+        both sides have the same value, or one has none.  With each, whether some variable that is not one of
+        `apart` has a value on both sides."""
         first, second = left.atom, right.atom
         assert first is not None and second is not None
         unsure = left.unsure(right)
-        sure = len(unsure) < len(left.shared(right))
+        sure = bool({v for v in left.shared(right) if v not in unsure} - apart)
         choices: list[tuple[str, ...]] = []
         for v in unsure:
             options = ["both"]
@@ -157,6 +173,16 @@ class Rules:
                 tuple(is_bound(v) for v in bound if v not in left.certain and v not in right.certain),
                 sure or bool(bound),
             )
+
+    def refuse_kept(self, what: str, why: str, advice: str, span: Span | None = None) -> None:
+        """Raises `ProgramError` if answers are kept up to date."""
+        if not self.once:
+            raise ProgramError(NotContinuous(span or self.span, what=what, why=why, advice=advice))
+
+    def number(self) -> Integer:
+        """Another one at each call."""
+        self._numbered += 1
+        return Integer(self._numbered)
 
     def too_many(self, unsure: Sequence[Variable]) -> BadStatement:
         names = ", ".join(f"?{v.name}" for v in unsure)
@@ -184,3 +210,21 @@ class Rules:
 def _without(atom: Atom, unbound: set[Variable]) -> Atom:
     arguments = tuple(UNBOUND if a in unbound else a for a in atom.arguments)
     return Atom(atom.predicate, arguments)
+
+
+def with_variable(literal: FlatLiteral, old: Variable, new: Variable) -> FlatLiteral:
+    """A literal with another variable in place of one."""
+    match literal:
+        case Atom():
+            return replace(literal, arguments=tuple(_in_place(a, old, new) for a in literal.arguments))
+        case Negation(atom):
+            inside = tuple(_in_place(a, old, new) for a in atom.arguments)
+            return replace(literal, atom=replace(atom, arguments=inside))
+        case Condition(expression):
+            return replace(literal, expression=_in_place(expression, old, new))
+
+
+def _in_place(expression: Expression, old: Variable, new: Variable) -> Expression:
+    if isinstance(expression, Call):
+        return replace(expression, arguments=tuple(_in_place(a, old, new) for a in expression.arguments))
+    return new if expression == old else expression

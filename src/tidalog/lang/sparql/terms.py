@@ -1,4 +1,4 @@
-"""The lower half of the reader: terms, triple patterns and expressions of a query's parse tree.
+"""The lower half of the reader: terms, paths, triple patterns and expressions of a query's parse tree.
 
 Trees are walked from the leaves without recursion.  Errors go to a list; the result of a method that reported
 one is never used, since a text with errors is refused.
@@ -19,7 +19,21 @@ from tidalog.builtins import CannotCompute, apply
 from tidalog.lang import diagnostics as wrong
 from tidalog.lang.dialects.common import rdf_number
 from tidalog.lang.names import IRI_CHARACTER, Names
-from tidalog.lang.sparql.algebra import Aggregation, Exists, Expression, Function, Group, Node, TriplePattern
+from tidalog.lang.sparql.algebra import (
+    Aggregation,
+    Alternative,
+    Exists,
+    Expression,
+    Function,
+    Group,
+    Inverse,
+    Negated,
+    Node,
+    Path,
+    Repeated,
+    Sequence,
+    TriplePattern,
+)
 from tidalog.lang.tokens import TokenReader
 from tidalog.model.amounts import counted
 from tidalog.model.errors import Diagnostic, Source, Span
@@ -50,7 +64,6 @@ CASTS: Final = frozenset(
 """Types that are functions."""
 MAX_DEPTH: Final = 100
 """Levels of the parse tree, about as many as brackets and operators inside each other."""
-_CHANCE: Final = {"NOW", "RAND", "UUID", "STRUUID", "BNODE"}
 _ESCAPED_LOCAL: Final = re.compile(r"\\(.)")
 _WHOLE_IRI: Final = re.compile(f"{IRI_CHARACTER}*")
 _LONG_QUOTES: Final = ('"""', "'''")
@@ -64,15 +77,8 @@ class Described:
     triples: tuple[TriplePattern, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Path:
-    """A property path, which is refused where a verb is one."""
-
-    span: Span
-
-
 _Object = Node | Described
-_Property = tuple[Node, tuple[_Object, ...], Span]
+_Property = tuple[Node | Path, tuple[_Object, ...], Span]
 
 
 class TermReader(Transformer_NonRecursive[Token, object]):
@@ -98,9 +104,6 @@ class TermReader(Transformer_NonRecursive[Token, object]):
     def refuse(self, at: Meta | Token | Span, problem: str, why: str, advice: str) -> None:
         span = at if isinstance(at, Span) else self.span(at)
         self.errors.append(wrong.BadStatement(span, problem=problem, why=why, advice=advice))
-
-    def unsupported(self, at: Meta | Token | Span, what: str, advice: str = "") -> None:
-        self.refuse(at, f"not supported yet: {what}", "this part of SPARQL is not implemented", advice)
 
     # --- names --------------------------------------------------------------------------------------
 
@@ -218,12 +221,9 @@ class TermReader(Transformer_NonRecursive[Token, object]):
 
     @v_args(meta=True)
     def properties(
-        self, meta: Meta, children: list[Node | _Path | tuple[_Object, ...]]
+        self, meta: Meta, children: list[Node | Path | tuple[_Object, ...]]
     ) -> tuple[_Property, ...]:
         span = self.span(meta)
-        for verb in children[::2]:
-            if isinstance(verb, _Path):
-                self.unsupported(verb.span, "property paths", "write the steps as triple patterns")
         pairs = zip(children[::2], children[1::2], strict=True)
         return tuple((cast(Node, verb), cast("tuple[_Object, ...]", ends), span) for verb, ends in pairs)
 
@@ -246,11 +246,30 @@ class TermReader(Transformer_NonRecursive[Token, object]):
     def empty_list(self, children: list[object]) -> IRI:
         return _NIL
 
-    @v_args(meta=True)
-    def path_sequence(self, meta: Meta, children: list[object]) -> _Path:
-        return _Path(self.span(meta))
+    # --- paths --------------------------------------------------------------------------------------
 
-    path_alternatives = path_inverse = path_repeated = path_negated = path_sequence
+    def path_sequence(self, children: list[Path]) -> Sequence:
+        return Sequence(tuple(children))
+
+    def path_alternatives(self, children: list[Path]) -> Alternative:
+        return Alternative(tuple(children))
+
+    def path_inverse(self, children: list[Token | Path]) -> Inverse:
+        return Inverse(cast(Path, children[1]))
+
+    def path_repeated(self, children: list[Path | Token]) -> Repeated:
+        path, sign = children
+        return Repeated(cast(Path, path), may_be_empty=sign != "+", is_unlimited=sign != "?")
+
+    def one_negated(self, children: list[Token | IRI]) -> tuple[bool, IRI]:
+        """Whether the property is inverse, and the property."""
+        return len(children) == 2, cast(IRI, children[-1])
+
+    def path_negated(self, children: list[tuple[bool, IRI]]) -> Negated:
+        forwards, backwards = (
+            tuple(iri for inverse, iri in children if inverse == wanted) for wanted in (False, True)
+        )
+        return Negated(forwards if forwards or not backwards else None, backwards or None)
 
     # --- expressions --------------------------------------------------------------------------------
 
@@ -331,9 +350,6 @@ class TermReader(Transformer_NonRecursive[Token, object]):
                 self.refuse(meta, problem, "as a function it converts one value", "write xsd:integer(?x)")
             return Function(function.value, given, span)
         name = function.upper()
-        if name in _CHANCE:
-            why = "its value depends on when it is computed, and answers are kept up to date"
-            self.refuse(meta, f"{name} is not supported", why, "insert the value as a triple")
         if name == "BOUND" and not (len(given) == 1 and isinstance(given[0], Variable)):
             self.refuse(meta, "BOUND takes a variable", "only a variable can be unbound", "write BOUND(?x)")
         return Function(name, given, span)
