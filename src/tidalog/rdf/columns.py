@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.model.facts import Facts, Ids, Mask
+from tidalog.model.rows import distinct_rows
 from tidalog.model.terms import IRI, RDF_TYPE, Term
 from tidalog.rdf.layout import TRIPLE, TYPE, Layout
 
@@ -75,17 +76,19 @@ def as_shorthand(facts: Facts, known: Container[tuple[str, int]], terms: Terms) 
             yield Facts(property_.value, [subject[rows], object_[rows]], len(rows))
 
 
-def join(parts: Iterable[Facts], layout: Layout, terms: Terms) -> Facts:
-    """Facts of the relations of a layout as facts of `triple`, without duplicates: a bridge may have copied a
-    triple from one relation into another."""
+def join(parts: Iterable[Facts], layout: Layout, terms: Terms, *, copied: bool) -> Facts:
+    """Facts of the relations of a layout as facts of `triple`, each once also if bridges may have `copied`
+    triples from one relation into another."""
     filled = [as_triples(part, layout, terms) for part in parts if part.count]
     if not filled:
         return Facts(TRIPLE, [np.empty(0, np.int32)] * 3, 0)
     if len(filled) == 1:
         return filled[0]
-    columns = zip(*(part.columns for part in filled), strict=True)
-    table = np.unique(np.stack([np.concatenate(column) for column in columns], 1), axis=0)
-    return Facts(TRIPLE, [np.ascontiguousarray(table[:, c]) for c in range(3)], len(table))
+    columns = [np.concatenate(column) for column in zip(*(part.columns for part in filled), strict=True)]
+    if copied:
+        first, _ = distinct_rows(np.stack(columns, 1))
+        columns = [column[first] for column in columns]
+    return Facts(TRIPLE, columns, len(columns[0]))
 
 
 def as_triples(facts: Facts, layout: Layout, terms: Terms) -> Facts:
