@@ -27,6 +27,7 @@ from tidalog.maintain.maintainer import Maintainer
 from tidalog.maintain.materialise import NO_LIMITS
 from tidalog.maintain.split import SplitOff
 from tidalog.maintain.transaction import PredicateDelta
+from tidalog.model.lazy import LazyMapping
 from tidalog.model.update import EncodedUpdate
 from tidalog.plan.compile import CompiledProgram
 from tidalog.rdf.layout import Split
@@ -89,7 +90,7 @@ class Maintenance:
         )
         self.choices.note(outcome.touched, label)
         found = user_changes(self.engine, analysis, outcome.delta, before, moving)
-        if found is outcome.delta:
+        if isinstance(found, LazyMapping):  # of the same facts
             self.facts += outcome.delta.more_facts
             self.explicit += outcome.delta.more_explicit
         else:

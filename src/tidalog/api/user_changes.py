@@ -18,6 +18,7 @@ from tidalog.engine.engine import EmbeddedEngine
 from tidalog.maintain.delta import PredicateDelta, no_change
 from tidalog.maintain.split import SplitOff
 from tidalog.model.facts import Facts, Ids, Mask
+from tidalog.model.lazy import LazyMapping
 from tidalog.model.rows import distinct_rows
 from tidalog.rdf.columns import as_triples, held_rows, members_or_pairs
 from tidalog.rdf.layout import TRIPLE, Layout
@@ -36,20 +37,41 @@ def user_changes(
     """The changes of an update by predicate, those of triples as `triple`: `delta` itself if there are no
     triples and nothing hidden.  `before` is the analysis that held before the update, if another one did;
     `splits` are the relations that the update has split off others."""
-    layout = analysis.triples
-    if not layout.active and not any(map(is_hidden, delta)):
+    layout, hides = analysis.triples, any(map(is_hidden, delta))
+    if not layout.active and not hides:
         return delta
-    found = {name: c for name, c in delta.items() if not layout.holds(name) and not is_hidden(name)}
-    own = {name: change for name, change in delta.items() if layout.holds(name)}
+    copied = analysis.has_bridges or (before is not None and before.has_bridges)
+    if not (copied or splits or hides):
+        return _regrouped(engine, layout, delta)
+    found = {name: delta[name] for name in delta if not layout.holds(name) and not is_hidden(name)}
+    own = {name: delta[name] for name in delta if layout.holds(name)}
     if own:
         for split in splits:
             if split.general in own:
                 own[split.general] = _without_moved(own[split.general], split)
-        copied = analysis.has_bridges or (before is not None and before.has_bridges)
         change = _triples(engine, layout, own, copied)
         if change is not None:
             found[TRIPLE] = change
     return found
+
+
+def _regrouped(
+    engine: EmbeddedEngine, layout: Layout, delta: Mapping[str, PredicateDelta]
+) -> LazyMapping[PredicateDelta]:
+    """The changes of relations, each of other triples; put together when they are looked at."""
+    triples = [name for name in delta if layout.holds(name)]
+    names = dict.fromkeys(name for name in delta if not layout.holds(name))
+    if triples:
+        names[TRIPLE] = None
+
+    def build(name: str) -> PredicateDelta:
+        if name != TRIPLE:
+            return delta[name]
+        change = _triples(engine, layout, {name: delta[name] for name in triples}, copied=False)
+        assert change is not None
+        return change
+
+    return LazyMapping(names, build)
 
 
 def _without_moved(change: PredicateDelta, split: SplitOff) -> PredicateDelta:

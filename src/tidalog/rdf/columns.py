@@ -34,9 +34,15 @@ def split(facts: Facts, layout: Layout, terms: Terms) -> Iterator[Facts]:
         term = terms.term(number)
         iri = term.value if isinstance(term, IRI) else ""
         if iri == RDF_TYPE and layout.classes:
-            rows, members = _members(rows, object_, layout, terms)
-            for relation, chosen in members:
-                yield Facts(relation, [subject[chosen]], len(chosen))
+            others: list[Rows] = []
+            for class_number, group in _groups(object_[rows]):
+                class_, chosen = terms.term(class_number), rows[group]
+                relation = layout.classes.get(class_.value) if isinstance(class_, IRI) else None
+                if relation is None:
+                    others.append(chosen)
+                else:
+                    yield Facts(relation, [subject[chosen]], len(chosen))
+            rows = np.sort(np.concatenate([rows[:0], *others]))
         if not len(rows):
             continue
         special = layout.properties.get(iri)
@@ -161,15 +167,6 @@ class TripleRows:
     def restored(self, facts: Facts) -> Facts:
         """Facts of a relation as facts of the user's predicate, without leading columns."""
         return as_triples(facts, self._layout, self._terms)
-
-
-def _members(rows: Rows, object_: Ids, layout: Layout, terms: Terms) -> tuple[Rows, list[tuple[str, Rows]]]:
-    """Rows of rdf:type without those of classes that have relations, and the rows of each of these."""
-    relations = {terms.id_of(IRI(iri)): relation for iri, relation in layout.classes.items()}
-    special = np.isin(object_[rows], np.fromiter(relations, np.int32))
-    chosen = rows[special]
-    found = [(relations[number], chosen[group]) for number, group in _groups(object_[chosen])]
-    return rows[~special], found
 
 
 def _groups(ids: Ids) -> Iterator[tuple[int, Rows]]:
