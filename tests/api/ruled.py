@@ -58,6 +58,7 @@ def check_whole(kb: tidalog.KnowledgeBase) -> None:
         replace(database.program, facts=facts),
         database.environment.parameters,
         database.environment.arguments,
+        kept=database.analysis.triples,
     )
     assert scratch.rules == database.analysis.rules
     assert scratch.components == database.analysis.components

@@ -48,6 +48,8 @@ class Draft:
     rules: list[WorkingRule] = field(default_factory=list)
     facts: Sequence[Fact] = ()
     layout: Layout = field(default_factory=Layout)
+    kept: Layout | None = None
+    """The layout that the triples have, of which as much as possible stays."""
     uses: dict[str, Use] = field(default_factory=dict)
     """The first use of every predicate."""
     normal: list[NormalRule] = field(default_factory=list)

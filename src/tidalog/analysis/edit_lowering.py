@@ -19,6 +19,7 @@ from tidalog.analysis.passes import PASSES, lower_rdf_atoms
 from tidalog.analysis.predicates import (
     check_arity,
     check_triples,
+    free_name,
     refuse_reserved_names,
     warn_of_undefined_in_rules,
     warn_of_useless_rules,
@@ -30,7 +31,7 @@ from tidalog.analysis.specialise import special_rule
 from tidalog.analysis.suggestions import Suggestions
 from tidalog.model.errors import Diagnostic
 from tidalog.model.program import Fact, Rule
-from tidalog.rdf.layout import TRIPLE
+from tidalog.rdf.layout import TRIPLE, Layout
 
 
 def uses_triples(rules: Iterable[WorkingRule], facts: Container[tuple[str, int]]) -> bool:
@@ -78,7 +79,7 @@ def lower_new(draft: Draft, graph: RuleGraph, leaving: Container[str], fixed: Ma
 
 @dataclass(frozen=True, slots=True)
 class _Defined(Collection[str]):
-    """The predicates of a program and of new rules, without copying the former."""
+    """The names of a program and new ones, without copying the former."""
 
     known: Collection[str]
     new: set[str]
@@ -93,14 +94,27 @@ class _Defined(Collection[str]):
         return sum(1 for _ in self)
 
 
-def lower_all(draft: Draft, rules: Sequence[Rule], facts: Sequence[Fact]) -> Draft:
+def lower_all(draft: Draft, rules: Sequence[Rule], facts: Sequence[Fact], kept: Layout) -> Draft:
     """The whole program with the rules of `draft` appended, after all passes."""
     new = [replace(w.origin, name=w.name) for w in draft.rules if w.origin is not None]
     program = replace(draft.program, rules=(*rules, *new), facts=tuple(facts))
-    whole = Draft(program, draft.parameters, draft.functions, facts=program.facts)
+    whole = Draft(program, draft.parameters, draft.functions, facts=program.facts, kept=kept)
     for step in PASSES:
         step(whole)
     return whole
+
+
+def lower_bridges(draft: Draft, bridges: Iterable[Rule], taken: Collection[str]) -> list[NormalRule]:
+    """The rules that connect relations of triples, in normal form; `taken` are names of other rules."""
+    names: set[str] = set()
+    lowered = Draft(draft.program, draft.parameters, draft.functions, layout=draft.layout)
+    for bridge in bridges:
+        name = free_name(bridge.name or "", _Defined(taken, names))
+        names.add(name)
+        lowered.rules.append(WorkingRule(name, bridge, None))
+    expand_rules(lowered)
+    normalise_rules(lowered)
+    return lowered.normal
 
 
 def name_taken(working: WorkingRule, first: Rule | None) -> DuplicateRuleName:

@@ -24,7 +24,7 @@ def describe_rule_change(change: RuleDiff, title: str, label: Label, prefixes: M
         text = _one_line(print_rule(there.rule, prefixes))
         lines.append(f"  = {text}  is there as {there.name}")
     if change.moved_triples:
-        lines.append("  the triples are now held in other relations; all rules over them were analysed again")
+        lines.append("  some triples are now held in other relations")
     if change:
         lines += ["", "hyper-nodes", *columns(_node_rows(graph))]
         if graph.visits or graph.gone:

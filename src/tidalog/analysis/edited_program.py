@@ -3,11 +3,13 @@
 `EditedProgram` starts from an analysed program, adds and removes rules, and keeps names, normal forms, graphs
 and components up to date.  An edit is atomic: if `analyse` would refuse the program after the edit (an unsafe
 rule, another arity, a negation in a cycle), the edit is refused with the same message and changes nothing.
-Law: `edited.analysis` equals `analyse(edited.program)`.
+Law: `edited.analysis` equals `analyse(edited.program, kept=edited.analysis.triples)`.
 
-The cost is proportional to the edit: only the new rules are lowered.  In a program over triples a rule may
-change which relations hold them, and with that the normal form of other rules.  Only then are all rules
-lowered; those whose normal form changed are removed from the graph and added again.
+The cost is proportional to the edit: only the new rules are lowered.  In a program over triples, a property
+or class that a rule names for the first time gets a relation of its own, which no other rule names; when rules
+go, their relations stay.  Only where general triples are both read and derived may an edit change the normal
+form of other rules.  Then all rules are lowered; those whose normal form changed are removed from the graph
+and added again.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from tidalog.analysis.draft import Draft, Use
 from tidalog.analysis.edit_lowering import (
     about_the_change,
     lower_all,
+    lower_bridges,
     lower_new,
     uses_triples,
 )
@@ -47,7 +50,7 @@ from tidalog.analysis.rule_edit import (
 )
 from tidalog.analysis.rule_graph import GraphDiff, RuleGraph, mentioned
 from tidalog.analysis.scc import natural_key
-from tidalog.analysis.specialise import TripleUses
+from tidalog.analysis.specialise import EditedUses, TripleUses
 from tidalog.analysis.strata import check_stratification
 from tidalog.analysis.windows import with_windows
 from tidalog.analysis.written_rules import BRIDGES, WrittenRules
@@ -55,6 +58,7 @@ from tidalog.model.program import Fact, Program, Rule
 from tidalog.model.rule_edit import NamedRemoval
 from tidalog.model.terms import Term
 from tidalog.model.undo_journal import UndoJournal
+from tidalog.rdf.bridges import bridges
 from tidalog.rdf.layout import Layout
 from tidalog.rdf.shorthand import lower_fact
 
@@ -91,6 +95,7 @@ class EditedProgram:
             fixed,
             given,
             predicate_infos(self._program, layout, routed, analysis.rules, self._uses(layout)),
+            tuple(rule.name for rule in analysis.rules if rule.origin is None),
         )
         same = self._state.predicates.keys() == analysis.predicates.keys()
         self.graph = RuleGraph(analysis.rules, fixed, analysis.components if same else None)
@@ -106,8 +111,9 @@ class EditedProgram:
             entry = self._written.new_entry(rule, canonical_rule(working.rule))
             self._enter(entry, analysis.triples)
             yield entry
-        bridges = (rule.name for rule in analysis.rules if rule.origin is None)
-        self._written.enter_bridges(bridges, self._journal)
+        self._written.enter_bridges(
+            (rule.name for rule in analysis.rules if rule.origin is None), self._journal
+        )
 
     # --- reading ------------------------------------------------------------------------------------
 
@@ -180,7 +186,7 @@ class EditedProgram:
             removed=tuple(entry.rule for entry in leaving.values()),
             already_there=already_there,
             components=components,
-            moved_triples=self._state.layout is not undo.state.layout,
+            moved_triples=not self._state.layout.same_relations(undo.state.layout),
             warnings=warnings,
             graph=self.graph,
             undo=undo,
@@ -196,38 +202,59 @@ class EditedProgram:
         out = {name for entry in leaving.values() for name in entry.normal_names}
         if not (draft.rules or facts or out):
             return Lowered(layout, [], out, facts)
-        if self._keeps_layout(draft, leaving, facts):
-            draft.layout = layout
+        found = self._uses_after(draft, leaving, facts)
+        if found is not None:
+            draft.layout = found.layout
             lower_new(draft, self.graph, out, self._state.fixed)
             if not layout.active or all(d.is_warning for d in draft.diagnostics):
-                return Lowered(layout, self._coming(draft.normal, out), out, facts)
+                return self._lowered_new(draft, leaving, found, out, facts)
             draft.diagnostics = []  # errors name the first use of a predicate in the whole program
         staying = [entry.rule for entry in self._state.written if entry.name not in leaving]
-        whole = lower_all(draft, staying, [*self._witnesses.values(), *facts.values()])
+        whole = lower_all(draft, staying, [*self._witnesses.values(), *facts.values()], layout)
         draft.diagnostics += whole.diagnostics
         draft.layout = whole.layout
         new = {rule.name: rule for rule in whole.normal}
         out |= {name for name, rule in self.graph.rules.items() if new.get(name) != rule}
-        bridges = [name for name, rule in new.items() if rule.origin is None]
+        bridging = [name for name, rule in new.items() if rule.origin is None]
         if whole.layout != layout:
             layout = whole.layout
-        return Lowered(layout, self._coming(whole.normal, out), out, facts, bridges)
+        return Lowered(layout, self._coming(whole.normal, out), out, facts, bridging)
+
+    def _lowered_new(
+        self,
+        draft: Draft,
+        leaving: Mapping[str, Entry],
+        found: EditedUses,
+        out: set[str],
+        facts: dict[tuple[str, int], Fact],
+    ) -> Lowered:
+        """New rules in normal form, with the bridges, if these change."""
+        layout, bridging = found.layout, None
+        is_split = layout is not self._state.layout
+        if found.uses is not None:
+            names = {working.name for working in draft.rules}
+            taken = {*(self._written.entries.keys() - leaving.keys()), *names}
+            new = lower_bridges(draft, bridges(layout, found.uses, self._program.prefixes), taken)
+            by_name = {rule.name: rule for rule in new}
+            out |= {n for n in self._state.bridges if by_name.get(n) != self.graph.rules[n]}
+            draft.normal += new
+            bridging = list(by_name)
+        return Lowered(layout, self._coming(draft.normal, out), out, facts, bridging, is_split)
 
     def _coming(self, normal: Iterable[NormalRule], going: Container[str]) -> list[NormalRule]:
         """The rules that are not in the graph; a name that is taken is reported elsewhere."""
         new = {rule.name: rule for rule in normal}
         return [rule for name, rule in new.items() if name not in self.graph.rules or name in going]
 
-    def _keeps_layout(
+    def _uses_after(
         self, draft: Draft, leaving: Mapping[str, Entry], facts: Mapping[tuple[str, int], Fact]
-    ) -> bool:
-        """Whether the same relations hold the triples after the edit."""
+    ) -> EditedUses | None:
+        """How triples are used after the edit; None if other rules than its own are lowered again."""
         layout = self._state.layout
         if not layout.active:
-            return not uses_triples(draft.rules, facts)
-        came = (working.rule for working in draft.rules)
-        went = (entry.canonical for entry in leaving.values())
-        return self._triple_uses.stay(came, went, layout.tables)
+            return None if uses_triples(draft.rules, facts) else EditedUses(layout, None)
+        came = [working.rule for working in draft.rules]
+        return self._triple_uses.after(came, [entry.canonical for entry in leaving.values()], layout)
 
     def _apply(self, chosen: Sequence[Entry], leaving: Mapping[str, Entry], lowered: Lowered) -> Undo:
         self._journal = UndoJournal()
@@ -241,11 +268,13 @@ class EditedProgram:
         if lowered.facts or not same:
             new = tuple(lowered.facts.values())
             facts = (*facts, *new)
-            if same:
+            if same or lowered.is_split:
                 added = _routed(new, layout)
-                routed = (*routed, *added)
-                fixed = {**{fact.predicate: len(fact.arguments) for fact in added}, **fixed}
-                given = given.union(fact.predicate for fact in added)
+                routed = (*routed, *added) if same else _routed(facts, layout)
+                arities = {fact.predicate: len(fact.arguments) for fact in added}
+                if not same:
+                    arities.update(layout.arities)
+                fixed, given = {**arities, **fixed}, given.union(arities)
             else:
                 routed = _routed(facts, layout)
                 fixed, given = self._fixed(routed, layout)
@@ -264,7 +293,9 @@ class EditedProgram:
         if layout.active != before.layout.active:
             written_rules = (e.canonical for e in self._written.entries.values() if layout.active)
             self._triple_uses.recount(written_rules, layout.tables, self._journal)
+        bridging = before.bridges
         if lowered.bridges is not None:
+            bridging = tuple(lowered.bridges)
             normal = tuple(sorted(self.graph.rules.values(), key=self._written.text_order))
         written, rules = before.written, before.rules
         if leaving or chosen:
@@ -275,16 +306,18 @@ class EditedProgram:
             written = (*kept, *chosen)
             rules = (*kept_rules, *(entry.rule for entry in chosen))
         predicates = before.predicates
-        if not same:
+        if not (same or lowered.is_split):
             predicates = predicate_infos(self._program, layout, routed, normal, self._uses(layout))
-        elif diff.added or diff.removed or lowered.facts:
+        elif diff.added or diff.removed or lowered.facts or not same:
             touched = {p for rule in (*diff.added, *diff.removed) for p in mentioned(rule)}
             touched |= given - before.given
             predicates = self._infos(dict(predicates), touched, fixed, given)
         if predicates is not before.predicates:
             predicates = with_windows(predicates, self._program.windows, self.graph.predicates)
         if leaving or chosen or diff.added or diff.removed or lowered.facts or not same:
-            self._state = State(written, rules, normal, facts, routed, layout, fixed, given, predicates)
+            self._state = State(
+                written, rules, normal, facts, routed, layout, fixed, given, predicates, bridging
+            )
         return undo
 
     def _spliced(self, normal: tuple[NormalRule, ...], diff: GraphDiff) -> tuple[NormalRule, ...]:

@@ -63,7 +63,7 @@ def specialise_triples(draft: Draft) -> None:
     if draft.uses.get(TRIPLE) is not None and draft.uses[TRIPLE].arity != 3:
         return
     rules = [working.rule for working in draft.rules]
-    found = specialise(rules, draft.layout.tables, draft.program.prefixes)
+    found = specialise(rules, draft.layout.tables, draft.program.prefixes, draft.kept)
     layout = draft.layout = found.layout
     draft.rules = [w.with_rule(rule) for w, rule in zip(draft.rules, found.rules, strict=True)]
     taken = {working.name for working in draft.rules}
@@ -121,20 +121,26 @@ def analyse(
     program: Program,
     parameters: Mapping[str, Term] | None = None,
     functions: RegisteredFunctions = (),
+    *,
+    kept: Layout | None = None,
 ) -> Analysis:
     """The analysis of a program.
 
     `parameters` override the values that the program declares; `functions` are the registered functions that
-    rules may call.  Raises `ProgramError` with every error found.
+    rules may call; `kept` is the layout that its triples have, of which as much as possible stays.  Raises
+    `ProgramError` with every error found.
     """
     with collector_paused():
-        return _analysed(program, parameters or {}, function_ranges(functions))
+        return _analysed(program, parameters or {}, function_ranges(functions), kept)
 
 
 def _analysed(
-    program: Program, parameters: Mapping[str, Term], functions: Mapping[str, ArgumentRange]
+    program: Program,
+    parameters: Mapping[str, Term],
+    functions: Mapping[str, ArgumentRange],
+    kept: Layout | None,
 ) -> Analysis:
-    draft = Draft(program, parameters, functions, facts=program.facts)
+    draft = Draft(program, parameters, functions, facts=program.facts, kept=kept)
     for step in PASSES:
         step(draft)
     predicates = predicate_infos(program, draft.layout, draft.facts, draft.normal, draft.uses)

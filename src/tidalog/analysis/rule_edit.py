@@ -40,7 +40,7 @@ class RuleDiff:
     already_there: tuple[AlreadyThere, ...]
     components: ComponentDiff
     moved_triples: bool
-    """Whether the relations that hold the triples change, so that facts have to move."""
+    """Whether the relations that hold the triples change, so that some of them move."""
     warnings: tuple[Diagnostic, ...]
     graph: RuleGraph = field(repr=False, compare=False)
     undo: Undo = field(repr=False, compare=False)
@@ -89,6 +89,8 @@ class State:
     given: frozenset[str]
     """Predicates that have explicit facts."""
     predicates: Mapping[str, PredicateInfo]
+    bridges: tuple[str, ...] = ()
+    """The normal rules that connect relations of triples."""
     analysis: Analysis | None = None
     """Derived from the other fields on first use."""
 
@@ -104,6 +106,8 @@ class Lowered:
     """Predicates that get explicit facts for the first time, with their arities."""
     bridges: list[str] | None = None
     """All of them, in order; None if they do not change."""
+    is_split: bool = False
+    """Whether its layout has relations that are split off, and is otherwise that before the edit."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,9 @@ The general relation is then connected with the special ones (`rdf.bridges`):
 *  both:  everything would be stored twice and in one component.  That level then has no special relations at
    all, which is as good and takes half the memory, unless this puts a negation or an aggregate in a cycle.
    In that case triples are copied down as above, and rules read a third relation, a view of all of them.
+
+A layout that is there already is kept as far as it can be: relations are added to it and none is taken away,
+so that an edit moves no triples but those of the properties and classes that it names for the first time.
 """
 
 from __future__ import annotations
@@ -15,15 +18,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from tidalog.analysis.rewrite import map_atoms, placed_atoms
 from tidalog.analysis.scc import strongly_connected
 from tidalog.model.program import Aggregate, Atom, Negation, Rule, flat_literals
 from tidalog.model.terms import IRI, RDF_TYPE, Term
 from tidalog.model.undo_journal import UndoJournal
-from tidalog.rdf.bridges import bridges, read_atom, relation_uses, special_atom
-from tidalog.rdf.layout import TRIPLE, TYPE, Layout
+from tidalog.rdf.bridges import RelationUse, bridges, read_atom, special_atom
+from tidalog.rdf.layout import ALL_TRIPLES, ALL_TYPES, TRIPLE, TYPE, Layout
 from tidalog.rdf.shorthand import lower_atom
 
 
@@ -36,10 +39,20 @@ class Specialised:
     bridges: list[Rule]
 
 
-def specialise(rules: Sequence[Rule], tables: frozenset[str], prefixes: Mapping[str, str]) -> Specialised:
-    """The smallest layout under which the rules are stratified, if there is one."""
+def specialise(
+    rules: Sequence[Rule], tables: frozenset[str], prefixes: Mapping[str, str], kept: Layout | None = None
+) -> Specialised:
+    """A layout under which the rules are stratified, if there is one: the smallest that has the relations of
+    the one to be kept, or the smallest of all."""
     census = _Census.of(rules)
-    lean = _with_layout(rules, census.lean_layout(tables), prefixes)
+    if kept is not None and not (kept.active and kept.tables == tables):
+        kept = None
+    if kept is not None and (grown := census.grown(kept)) is not None:
+        return _with_layout(rules, grown, prefixes)
+    smallest = census.lean_layout(tables)
+    if kept is not None and smallest.types is not None and not kept.classes:
+        smallest = smallest.extended(kept.properties, ())
+    lean = _with_layout(rules, smallest, prefixes)
     if not census.both_ways or is_stratified([*lean.rules, *lean.bridges]):
         return lean
     split = _with_layout(rules, census.layout(tables, views=True), prefixes)
@@ -84,16 +97,61 @@ class TripleUses:
         for rule in rules:
             self.add(rule, tables, journal)
 
-    def stay(self, came: Iterable[Rule], went: Iterable[Rule], tables: frozenset[str]) -> bool:
-        """Whether an edit leaves the layout and its bridges unchanged."""
-        change: Counter[TripleUse] = Counter()
+    def after(self, came: Iterable[Rule], went: Iterable[Rule], layout: Layout) -> EditedUses | None:
+        """The layout after an edit; None if rules that stay are others over its relations."""
+        coming: Counter[TripleUse] = Counter()
         for rule in came:
-            change.update(_uses_of(rule, tables))
+            coming.update(_uses_of(rule, layout.tables))
+        going: Counter[TripleUse] = Counter()
         for rule in went:
-            change.subtract(_uses_of(rule, tables))
-        counts = self._counts
-        same = all((counts.get(use, 0) > 0) == (counts.get(use, 0) + n > 0) for use, n in change.items())
-        return same and not _Census.of_uses(u for u in _AT_LARGE if counts.get(u)).both_ways
+            going.update(_uses_of(rule, layout.tables))
+
+        def stays(use: TripleUse) -> bool:
+            return self._counts.get(use, 0) > going[use]
+
+        before = {use for use in (*_AT_LARGE, _WRITTEN) if self._counts.get(use)}
+        after = {use for use in (*_AT_LARGE, _WRITTEN) if coming[use] or stays(use)}
+        if _WRITTEN in before - after:
+            return None  # perhaps there are no triples any more
+        before, after = before - {_WRITTEN}, after - {_WRITTEN}
+        if not layout.views and (_Census.of_uses(before).both_ways or _Census.of_uses(after).both_ways):
+            return None
+        grown = _Census.of_uses((*after, *(coming.keys() - {_WRITTEN}))).grown(layout)
+        assert grown is not None
+        if grown is not layout:
+            named: list[TripleUse] = [
+                ("property", iri) for iri in grown.properties.keys() - layout.properties
+            ]
+            named += [("class", iri) for iri in grown.classes.keys() - layout.classes]
+            if ("property", RDF_TYPE) in named:
+                named += [("types", True), ("types", False)]
+            if any(map(stays, named)):
+                return None
+        old, new = at_large(before, layout), at_large(after, grown)
+        rebuilt = old != new or (bool(new) and grown is not layout)
+        return EditedUses(grown, new if rebuilt else None)
+
+
+class EditedUses(NamedTuple):
+    """The layout after an edit, and the uses that determine its bridges, if these may be others than
+    before."""
+
+    layout: Layout
+    uses: frozenset[RelationUse] | None
+
+
+def at_large(uses: Iterable[TripleUse], layout: Layout) -> frozenset[RelationUse]:
+    """The uses of general relations and views that determine the bridges.  A property that no rule reads or
+    derives under a variable needs no copy."""
+    found: set[RelationUse] = set()
+    for kind, in_head in uses:
+        if kind == "triples":
+            found.add((ALL_TRIPLES if layout.views and not in_head else TRIPLE, bool(in_head)))
+        elif kind == "types" and layout.views and not in_head:
+            found.add((ALL_TYPES, False))
+        elif kind == "types" and layout.types is not None:
+            found.add((layout.types, bool(in_head)))
+    return frozenset(found)
 
 
 _AT_LARGE: Final[tuple[TripleUse, ...]] = (
@@ -168,6 +226,12 @@ class _Census:
             return replace(self, classes=set(), types_named=types_named).layout(tables, views=False)
         return self.layout(tables, views=False)
 
+    def grown(self, layout: Layout) -> Layout | None:
+        """A layout with relations for what the rules name; None if they would be connected both ways."""
+        if not layout.views and self.both_ways:
+            return None
+        return layout.extended(self.properties | ({RDF_TYPE} if self.types_named else set()), self.classes)
+
     def layout(self, tables: frozenset[str], views: bool) -> Layout:
         properties = self.properties | ({RDF_TYPE} if self.types_named else set())
         return Layout.of(properties, self.classes, tables, views=views)
@@ -180,7 +244,8 @@ def fits(layout: Layout, rules: Sequence[Rule]) -> bool:
 
 def _with_layout(rules: Sequence[Rule], layout: Layout, prefixes: Mapping[str, str]) -> Specialised:
     changed = [special_rule(rule, layout) for rule in rules]
-    uses = {use for rule in changed for use in relation_uses(rule, layout)}
+    found = (triple_use(atom, in_head) for rule in rules for atom, in_head in placed_atoms(rule))
+    uses = at_large({use for use in found if use is not None}, layout)
     return Specialised(layout, changed, list(bridges(layout, uses, prefixes)))
 
 

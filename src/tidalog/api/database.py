@@ -30,7 +30,7 @@ from tidalog.api.held_state import HeldState
 from tidalog.api.load import Environment, Load, Witness, analysed, encoded_facts, witness_of
 from tidalog.api.maintenance import DEFAULT, Job, newly_explicit, no_longer_explicit
 from tidalog.api.outcome import Outcome
-from tidalog.api.placement import can_stay, relations_of, relations_of_rules
+from tidalog.api.placement import can_stay, have_arities, relations_of, relations_of_rules
 from tidalog.api.query_text import edit_of_queries, with_queries
 from tidalog.api.rules import rules_added
 from tidalog.api.state_diff import changes_since, differences, visible
@@ -58,6 +58,7 @@ from tidalog.model.registered import Registered, is_of_query
 from tidalog.model.rule_edit import RuleEdit
 from tidalog.model.term_text import STANDARD_PREFIXES
 from tidalog.model.update import EncodedUpdate
+from tidalog.rdf.layout import Split
 from tidalog.rdf.quads import QUAD, is_union, mentions_quads, union_of, with_union
 
 _FEW: Final = 256
@@ -95,7 +96,7 @@ class Database(HeldState):
     def _planned(self, program: Program, environment: Environment, facts: Sequence[Fact] = ()) -> Load:
         witnesses = dict(self._state.witnesses)
         program = with_union(program, facts)
-        analysis = analysed(program, environment, witnesses, facts)
+        analysis = analysed(program, environment, witnesses, facts, kept=self.analysis.triples)
         check_new_windows(self.windows, program, analysis, self.engine)
         load = Load(program, environment, witnesses, analysis, analysis.warnings, facts)
         load.facts += encoded_facts(facts, self.dictionary, program.declared)
@@ -356,11 +357,18 @@ class Database(HeldState):
             changes, by_relation = changes_since(old.engine, old.analysis, self.engine, self.analysis)
             return replace(outcome, changes=changes, by_relation=by_relation)
 
-    def _maintain(self, job: Job, before: Analysis | None = None, diff: RuleDiff | None = None) -> Outcome:
-        """Maintains what was derived.  After a rule edit `before` is the analysis that held up to now."""
+    def _maintain(
+        self,
+        job: Job,
+        before: Analysis | None = None,
+        diff: RuleDiff | None = None,
+        splits: Sequence[Split] = (),
+    ) -> Outcome:
+        """Maintains what was derived.  After a rule edit `before` is the analysis that held up to now, and
+        `splits` are the relations that the triples of some properties and classes have since."""
         self.get_ready()
         self.engine.spare_memory(self.limits.max_memory)
-        outcome, run = self.maintained().apply(job, self.analysis, before, diff), self._state.run
+        outcome, run = self.maintained().apply(job, self.analysis, before, diff, splits), self._state.run
         if run is not None and outcome.uncomputed:
             uncomputed = dict(Counter(run.uncomputed) + Counter(outcome.uncomputed))
             self._state = replace(self._state, run=replace(run, uncomputed=uncomputed))
@@ -438,8 +446,9 @@ class Database(HeldState):
             self.check_arities(update.deletions)
             wanted = [(facts.predicate, len(facts.columns)) for facts in update.insertions]
             wanted += relations_of_rules(change.normal_added)
-            if can_stay(self.engine, before.triples, self.analysis.triples, wanted):
-                return self._maintain(job, before, change)
+            splits = self.analysis.triples.splits(before.triples)
+            if splits is not None and have_arities(self.engine, wanted):
+                return self._maintain(job, before, change, splits)
             return self._derive_again(update, before, change, job.progress)
 
     @contextmanager

@@ -22,6 +22,7 @@ from tidalog.model.facts import Facts
 from tidalog.model.program import WITNESS, Declaration, Fact, Program
 from tidalog.model.registered import Registered
 from tidalog.model.terms import Term
+from tidalog.rdf.layout import Layout
 from tidalog.rdf.quads import with_union
 
 Witness = tuple[str, int]
@@ -97,7 +98,8 @@ class Load:
             self.program = whole
             self.warnings = None
             if found is None:
-                found = analysed(self.program, self.environment, self.witnesses, self.text_facts)
+                kept = self.analysis.triples
+                found = analysed(self.program, self.environment, self.witnesses, self.text_facts, kept=kept)
                 self.warnings, self.facts_only = found.warnings, False
             self.analysis = found
 
@@ -131,7 +133,9 @@ def analysed(
     environment: Environment,
     witnesses: Mapping[Witness, Fact],
     facts: Sequence[Fact] = (),
+    *,
+    kept: Layout | None = None,
 ) -> Analysis:
-    """The analysis of a program with its facts."""
+    """The analysis of a program with its facts, whose triples have a layout that is kept, if there is one."""
     whole = replace(program, facts=(*witnesses.values(), *facts))
-    return analyse(whole, environment.parameters, environment.arguments)
+    return analyse(whole, environment.parameters, environment.arguments, kept=kept)

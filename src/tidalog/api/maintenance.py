@@ -25,9 +25,12 @@ from tidalog.engine.limits import Limits, ProgressCallback
 from tidalog.maintain.choose import Options
 from tidalog.maintain.maintainer import Maintainer
 from tidalog.maintain.materialise import NO_LIMITS
+from tidalog.maintain.split import SplitOff
 from tidalog.maintain.transaction import PredicateDelta
+from tidalog.model.lazy import LazyMapping
 from tidalog.model.update import EncodedUpdate
 from tidalog.plan.compile import CompiledProgram
+from tidalog.rdf.layout import Split
 
 DEFAULT: Final = Options()
 
@@ -62,14 +65,20 @@ class Maintenance:
         return self.maintainer.options
 
     def apply(
-        self, job: Job, analysis: Analysis, before: Analysis | None = None, diff: RuleDiff | None = None
+        self,
+        job: Job,
+        analysis: Analysis,
+        before: Analysis | None = None,
+        diff: RuleDiff | None = None,
+        splits: Sequence[Split] = (),
     ) -> Outcome:
         """Applies updates as one.  With an analysis `before`, the rules change to those of `analysis`; `diff`
-        says how."""
+        says how, and `splits` which relations are split off others."""
         if job.options is not self.maintainer.options:
             self.maintainer.use(job.options)
         layout, dictionary, label = analysis.triples, self.engine.dictionary, job.updates[-1].label
-        changed = before is not None and before.rules != analysis.rules
+        moving = self._facts_to_split(splits)
+        changed = before is not None and (bool(splits) or before.rules != analysis.rules)
         outcome = self.maintainer.apply(
             net_update([routed_update(update, layout, dictionary) for update in job.updates]),
             list(self._fitting(routed_update(update, layout, dictionary) for update in job.upcoming)),
@@ -77,10 +86,11 @@ class Maintenance:
             progress=job.progress,
             analysis=analysis if changed else None,
             diff=None if diff is None else diff.components,
+            splits=moving,
         )
         self.choices.note(outcome.touched, label)
-        found = user_changes(self.engine, analysis, outcome.delta, before)
-        if found is outcome.delta:
+        found = user_changes(self.engine, analysis, outcome.delta, before, moving)
+        if isinstance(found, LazyMapping):  # of the same facts
             self.facts += outcome.delta.more_facts
             self.explicit += outcome.delta.more_explicit
         else:
@@ -100,6 +110,15 @@ class Maintenance:
             outcome.uncomputed,
             by_relation=outcome.delta,
         )
+
+    def _facts_to_split(self, splits: Sequence[Split]) -> list[SplitOff]:
+        """The relations that are split off others, as the maintainer sees them."""
+        id_of = self.engine.dictionary.id_of
+        found: list[SplitOff] = []
+        for split in splits:
+            key = {column: id_of(term) for column, term in enumerate(split.constants) if term is not None}
+            found.append(SplitOff(split.relation, split.general, key))
+        return found
 
     def _fitting(self, updates: Iterable[EncodedUpdate]) -> Iterator[EncodedUpdate]:
         """Upcoming updates before the first whose arities the engine does not have."""

@@ -18,8 +18,11 @@ from tidalog.rdf.layout import TRIPLE, Layout
 def can_stay(engine: EmbeddedEngine, before: Layout, after: Layout, wanted: Iterable[Witness]) -> bool:
     """Whether facts can stay in their relations: those of triples are the same, and the relations that are
     `wanted` have the arities that the engine has for them."""
-    if not before.same_relations(after):
-        return False
+    return before.same_relations(after) and have_arities(engine, wanted)
+
+
+def have_arities(engine: EmbeddedEngine, wanted: Iterable[Witness]) -> bool:
+    """Whether the relations that are `wanted` have the arities that the engine has for them."""
     return all(not engine.has(name) or engine.arity(name) == arity for name, arity in wanted)
 
 

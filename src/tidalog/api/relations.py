@@ -14,6 +14,7 @@ import numpy as np
 from tidalog.analysis import Analysis
 from tidalog.api.naming import holds_triples, is_computed
 from tidalog.model.facts import Facts
+from tidalog.model.rows import distinct_rows
 from tidalog.rdf.columns import join, members_or_pairs
 from tidalog.rdf.layout import TRIPLE, Layout
 
@@ -26,16 +27,18 @@ if TYPE_CHECKING:
 
 def rows_of(engine: EmbeddedEngine, analysis: Analysis, predicate: str, explicit: bool | None) -> Facts:
     """The facts of a predicate: all of them, or only those that are explicit, or only those that are not."""
-    layout = analysis.triples
-    if layout.active and predicate == TRIPLE:
-        return _all_triples(engine, layout, explicit)
+    if analysis.triples.active and predicate == TRIPLE:
+        return _all_triples(engine, analysis, explicit)
     if holds_triples(analysis, predicate):
-        return _rdf_rows(engine, layout, predicate, explicit)
+        return _rdf_rows(engine, analysis, predicate, explicit)
     return _relation(engine, predicate, analysis.predicates[predicate].arity, explicit)
 
 
 def count_of(engine: EmbeddedEngine, analysis: Analysis, predicate: str, explicit: bool | None) -> int:
     """How many facts `rows_of` returns, without gathering those of one relation."""
+    layout = analysis.triples
+    if layout.active and predicate == TRIPLE and (explicit or not analysis.has_bridges):
+        return sum(len(engine.ids(relation, explicit=explicit)) for relation in layout.arities)
     if holds_triples(analysis, predicate):
         return rows_of(engine, analysis, predicate, explicit).count
     if explicit is None:
@@ -48,7 +51,7 @@ def count_of(engine: EmbeddedEngine, analysis: Analysis, predicate: str, explici
 def explicit_rows(engine: EmbeddedEngine, layout: Layout) -> Iterator[Facts]:
     """All explicit facts by the predicates that users know, before `rdf.columns.split`."""
     if layout.active:
-        yield _all_triples(engine, layout, True)
+        yield _joined(engine, layout, True, copied=False)
     for name, arity in zip(engine.names, engine.arities, strict=True):
         if not layout.holds(name) and not is_computed(name):
             yield _relation(engine, name, arity, True)
@@ -60,22 +63,28 @@ def _relation(engine: EmbeddedEngine, name: str, arity: int, explicit: bool | No
     return engine.facts(name, explicit=explicit)
 
 
-def _rdf_rows(engine: EmbeddedEngine, layout: Layout, iri: str, explicit: bool | None) -> Facts:
+def _rdf_rows(engine: EmbeddedEngine, analysis: Analysis, iri: str, explicit: bool | None) -> Facts:
     """`ex:C` has the members of the class, `ex:p` pairs."""
+    layout = analysis.triples
     relation = layout.relation_of(iri)
     if relation is not None:
         return _relation(engine, relation, layout.arities[relation], explicit)
-    columns = _all_triples(engine, layout, explicit).columns
+    columns = _all_triples(engine, analysis, explicit).columns
     (chosen,), arguments = members_or_pairs([columns], iri, engine.dictionary)
     return Facts(iri, [columns[argument][chosen] for argument in arguments], int(chosen.sum()))
 
 
-def _all_triples(engine: EmbeddedEngine, layout: Layout, explicit: bool | None) -> Facts:
+def _all_triples(engine: EmbeddedEngine, analysis: Analysis, explicit: bool | None) -> Facts:
     """The union of the relations that hold triples."""
-    if explicit is False:
-        return without(_all_triples(engine, layout, None), _all_triples(engine, layout, True))
+    layout, copied = analysis.triples, analysis.has_bridges
+    if explicit is False and copied:
+        return without(_all_triples(engine, analysis, None), _all_triples(engine, analysis, True))
+    return _joined(engine, layout, explicit, copied=copied and explicit is None)
+
+
+def _joined(engine: EmbeddedEngine, layout: Layout, explicit: bool | None, *, copied: bool) -> Facts:
     parts = (_relation(engine, name, arity, explicit) for name, arity in layout.arities.items())
-    return join(parts, layout, engine.dictionary)
+    return join(parts, layout, engine.dictionary, copied=copied)
 
 
 def without(facts: Facts, others: Facts) -> Facts:
@@ -85,6 +94,6 @@ def without(facts: Facts, others: Facts) -> Facts:
     if not facts.count or not others.count:
         return facts
     both = np.stack([np.concatenate(pair) for pair in zip(facts.columns, others.columns, strict=True)], 1)
-    _, first, counts = np.unique(both, axis=0, return_index=True, return_counts=True)
-    kept = np.sort(first[(counts == 1) & (first < facts.count)])
+    first, kinds = distinct_rows(both)
+    kept = np.sort(first[(np.bincount(kinds) == 1) & (first < facts.count)])
     return Facts(facts.predicate, [column[kept] for column in facts.columns], len(kept))

@@ -15,6 +15,7 @@ from tidalog.engine.engine import EmbeddedEngine
 from tidalog.maintain.delta import PredicateDelta
 from tidalog.model.facts import Mask
 from tidalog.model.registered import is_of_query
+from tidalog.model.rows import distinct_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +75,8 @@ def _difference(old: Visible | None, new: Visible | None) -> PredicateDelta | No
     sides = [side for side in (old, new) if side is not None]
     both = np.concatenate([side.table for side in sides])
     if both.shape[1]:
-        table, which = np.unique(both, axis=0, return_inverse=True)
-        rows = which.reshape(-1)
+        first, rows = distinct_rows(both)
+        table = both[first]
     else:  # one fact without arguments
         table, rows = both[:1], np.zeros(len(both), np.int64)
     found = Transitions.none(len(table))

@@ -76,7 +76,7 @@ def restored(state: State, snapshot: Snapshot) -> State:
                 meta.mapping("windows"), of_program, windows.late, len(engine.dictionary)
             )
     environment = replace(state.environment, parameters=parameters)
-    analysis = analysed(program, environment, witnesses)
+    analysis = analysed(program, environment, witnesses, kept=layout)
     engine.derived = run is not None
     stays = not is_old and can_stay(engine, layout, analysis.triples, relations_of(analysis))
     state = replace(

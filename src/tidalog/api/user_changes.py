@@ -7,7 +7,7 @@ in one now.  That is found before the next update.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -16,7 +16,10 @@ from tidalog.api.naming import holds_triples, is_hidden, known_predicate
 from tidalog.api.transitions import Table, Transitions, parts_of, restricted
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.maintain.delta import PredicateDelta, no_change
+from tidalog.maintain.split import SplitOff
 from tidalog.model.facts import Facts, Ids, Mask
+from tidalog.model.lazy import LazyMapping
+from tidalog.model.rows import distinct_rows
 from tidalog.rdf.columns import as_triples, held_rows, members_or_pairs
 from tidalog.rdf.layout import TRIPLE, Layout
 
@@ -29,20 +32,60 @@ def user_changes(
     analysis: Analysis,
     delta: Mapping[str, PredicateDelta],
     before: Analysis | None = None,
+    splits: Sequence[SplitOff] = (),
 ) -> Mapping[str, PredicateDelta]:
     """The changes of an update by predicate, those of triples as `triple`: `delta` itself if there are no
-    triples and nothing hidden.  `before` is the analysis that held before the update, if another one did."""
-    layout = analysis.triples
-    if not layout.active and not any(map(is_hidden, delta)):
+    triples and nothing hidden.  `before` is the analysis that held before the update, if another one did;
+    `splits` are the relations that the update has split off others."""
+    layout, hides = analysis.triples, any(map(is_hidden, delta))
+    if not layout.active and not hides:
         return delta
-    found = {name: c for name, c in delta.items() if not layout.holds(name) and not is_hidden(name)}
-    own = {name: change for name, change in delta.items() if layout.holds(name)}
+    copied = analysis.has_bridges or (before is not None and before.has_bridges)
+    if not (copied or splits or hides):
+        return _regrouped(engine, layout, delta)
+    found = {name: delta[name] for name in delta if not layout.holds(name) and not is_hidden(name)}
+    own = {name: delta[name] for name in delta if layout.holds(name)}
     if own:
-        copied = analysis.has_bridges or (before is not None and before.has_bridges)
+        for split in splits:
+            if split.general in own:
+                own[split.general] = _without_moved(own[split.general], split)
         change = _triples(engine, layout, own, copied)
         if change is not None:
             found[TRIPLE] = change
     return found
+
+
+def _regrouped(
+    engine: EmbeddedEngine, layout: Layout, delta: Mapping[str, PredicateDelta]
+) -> LazyMapping[PredicateDelta]:
+    """The changes of relations, each of other triples; put together when they are looked at."""
+    triples = [name for name in delta if layout.holds(name)]
+    names = dict.fromkeys(name for name in delta if not layout.holds(name))
+    if triples:
+        names[TRIPLE] = None
+
+    def build(name: str) -> PredicateDelta:
+        if name != TRIPLE:
+            return delta[name]
+        change = _triples(engine, layout, {name: delta[name] for name in triples}, copied=False)
+        assert change is not None
+        return change
+
+    return LazyMapping(names, build)
+
+
+def _without_moved(change: PredicateDelta, split: SplitOff) -> PredicateDelta:
+    """A change without the facts that have moved: those with the constants of the relation that is split off
+    have been explicit before, and only there."""
+    masks: list[Mask] = []
+    for columns in parts_of(change):
+        fits: Mask = np.ones(len(columns[0]), np.bool_)
+        for column, value in split.key.items():
+            fits &= columns[column] == value
+        masks.append(~fits)
+    masks[0][:], masks[2][:] = True, True
+    masks[1] |= ~change.deleted_explicit
+    return restricted(change, masks)
 
 
 def change_of(
@@ -83,9 +126,11 @@ def _moved(own: PredicateDelta, part: PredicateDelta) -> PredicateDelta:
         return own
     entries = [entry for change in (own, part) for entry in flagged(change)]
     tables = [np.stack(columns, axis=1) for columns, _ in entries]
-    table, which = np.unique(np.concatenate(tables), axis=0, return_inverse=True)
+    table = np.concatenate(tables)
+    first, which = distinct_rows(table)
+    table = table[first]
     state = Transitions.none(len(table))
-    rows_of = np.split(which.reshape(-1), np.cumsum([len(rows) for rows in tables])[:-1])
+    rows_of = np.split(which, np.cumsum([len(rows) for rows in tables])[:-1])
     for (_, flags), at in zip(entries, rows_of, strict=True):
         for mine, its in zip(
             (state.was, state.was_explicit, state.is_, state.is_explicit), flags, strict=True
@@ -105,13 +150,16 @@ def _triples(
         for relation, change in own.items()
         for columns, flags in flagged(change)
     ]
+    if not entries:
+        return None
     table = np.concatenate([rows for _, rows, _ in entries])
     if not copied:
         flags = zip(*(flags for _, _, flags in entries), strict=True)
         return Transitions(*(np.concatenate(part) for part in flags)).delta(table)
-    table, which = np.unique(table, axis=0, return_inverse=True)
+    first, which = distinct_rows(table)
+    table = table[first]
     state = Transitions.none(len(table))
-    rows_of = np.split(which.reshape(-1), np.cumsum([len(rows) for _, rows, _ in entries])[:-1])
+    rows_of = np.split(which, np.cumsum([len(rows) for _, rows, _ in entries])[:-1])
     explicit_now = np.zeros(len(table), np.bool_)
     for rows, facts in held_rows(table, layout, engine.dictionary):
         ids = engine.find(facts)

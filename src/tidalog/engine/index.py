@@ -48,6 +48,7 @@ from tidalog.engine.index_kernels import (
     truncate_index,
 )
 from tidalog.engine.memory import resized
+from tidalog.engine.probe import find_runs
 
 MOST_IN_POOL: Final = 2**31 - 1
 _FEW: Final = 1000
@@ -135,6 +136,18 @@ class Indexes:
     def catch_up(self, number: int, store: FactStore) -> None:
         while not catch_up(store.at, self.meta[number]):
             self.grow(number)
+
+    def ids_of_key(self, number: int, store: FactStore, key: Sequence[int]) -> npt.NDArray[np.int32]:
+        """The facts that have these values in the columns of an index, ascending; dead ones may be among
+        them."""
+        self.catch_up(number, store)
+        code = np.array([-1 - value for value in key], np.int32)
+        start, length, hashes = np.zeros(1, np.int32), np.zeros(1, np.int32), np.zeros(1, np.uint64)
+        no_block = np.zeros((1, 1), np.int32)
+        find_runs(store.at, self.meta[number], no_block, 1, code, 0, hashes, start, length)
+        if start[0] < 0:
+            return np.array([-1 - start[0]], np.int32)
+        return self._pools[number][start[0] : start[0] + length[0]].copy()
 
     def groups(self, number: int, store: FactStore) -> npt.NDArray[np.int32]:
         """The first fact of the new state of every key of an index, ascending."""

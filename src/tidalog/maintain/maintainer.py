@@ -32,6 +32,7 @@ from tidalog.maintain.registry import AUTO
 from tidalog.maintain.rule_edit import EditPlan, begin_change, give_rules_facts, plan_edit
 from tidalog.maintain.runner import Interrupted, Runner
 from tidalog.maintain.seminaive import SemiNaive
+from tidalog.maintain.split import SplitOff, split_off
 from tidalog.maintain.strategies import ComponentUpdate, Strategy
 from tidalog.maintain.transaction import Transaction
 from tidalog.maintain.uncomputed import example_of
@@ -148,20 +149,24 @@ class Maintainer:
         progress: ProgressCallback | None = None,
         analysis: Analysis | None = None,
         diff: ComponentDiff | None = None,
+        splits: Sequence[SplitOff] = (),
     ) -> Outcome:
         """Applies an update, whole or not at all.  With an `analysis` the rules are those of it from here on;
-        it lays facts out as the one before.  `diff` says how it differs, if that is known."""
+        `diff` says how it differs, if that is known.  It lays facts out as the one before, except that some
+        relations are split off others."""
         with self.engine.savepoint() as savepoint:
             if analysis is None:
                 return self._apply(savepoint, update, upcoming, limits, progress)
             diff = diff or diff_of_analyses(self.program.analysis, analysis)
-            change = self._edit(savepoint, analysis, diff)
+            change = self._edit(savepoint, analysis, diff, splits)
             outcome = self._apply(savepoint, update, upcoming, limits, progress, change)
         for component in change.edited:
             component.end_edit()
         return outcome
 
-    def _edit(self, savepoint: Savepoint, analysis: Analysis, diff: ComponentDiff) -> EditPlan:
+    def _edit(
+        self, savepoint: Savepoint, analysis: Analysis, diff: ComponentDiff, splits: Sequence[SplitOff]
+    ) -> EditPlan:
         """The rules are those of `analysis` from here on."""
         engine, index, before = self.engine, self._index, (self.program, self._index.order, self.marks)
         program = self.program.edited(analysis, diff)
@@ -178,6 +183,7 @@ class Maintainer:
         self._change_constraints(diff.constraints_removed, diff.constraints_added)
         self._change_marks(rules_changed=True)
         give_rules_facts(engine, change.removed)
+        change.split = split_off(engine, splits)
         engine.counts = DerivationCounts()  # of other rules
         engine.counts.begin(len(engine.store))
         return change

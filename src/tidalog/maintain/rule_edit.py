@@ -13,7 +13,7 @@ order.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -48,6 +48,8 @@ class EditPlan:
     removed: list[str] = field(default_factory=list)
     dropped: list[int] = field(default_factory=list)
     """Predicates that no rule derives any more."""
+    split: Mapping[int, Ids] = field(default_factory=dict)
+    """Explicit facts by predicate that have moved to relations that are split off it."""
 
     @property
     def edited(self) -> list[MaintainedComponent]:
@@ -170,8 +172,11 @@ def _terms(engine: EmbeddedEngine, marks: Sequence[str]) -> Ids:
 
 
 def begin_change(change: Transaction, wanted: EditPlan) -> None:
-    """Inserts and deletes the facts that stand for rules, and deletes what no rule derives any more.  Facts
-    of rules that were added earlier are deleted too: a later edit may add these rules again."""
+    """Inserts and deletes the facts that stand for rules, and deletes what no rule derives any more, and what
+    has moved.  Facts of rules that were added earlier are deleted too: a later edit may add these rules
+    again."""
+    for general, ids in wanted.split.items():
+        change.make_implicit(general, ids)
     engine = change.engine
     number = engine.predicate(RULE, 1)
     change.delete(number, engine.store.ids(number))

@@ -85,6 +85,12 @@ class Transaction:
             if found:
                 self.to_delete[predicate] = ids[:found]
 
+    def make_implicit(self, predicate: int, ids: Ids) -> None:
+        """Explicit facts are explicit no longer, besides those that the update asks for."""
+        kernels.clear_bits_of(self.engine.store.at, self.engine.log.at, ids, int(EXPLICIT))
+        asked = self.to_delete.get(predicate)
+        self.to_delete[predicate] = ids if asked is None else np.concatenate([asked, ids])
+
     def tables(self, batches: Sequence[Facts]) -> Iterable[tuple[int, npt.NDArray[np.int32]]]:
         """Facts of known predicates as rows, columns first."""
         return _by_predicate(self.engine, batches, known_only=True)

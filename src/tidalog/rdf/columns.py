@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.model.facts import Facts, Ids, Mask
+from tidalog.model.rows import distinct_rows
 from tidalog.model.terms import IRI, RDF_TYPE, Term
 from tidalog.rdf.layout import TRIPLE, TYPE, Layout
 
@@ -33,9 +34,15 @@ def split(facts: Facts, layout: Layout, terms: Terms) -> Iterator[Facts]:
         term = terms.term(number)
         iri = term.value if isinstance(term, IRI) else ""
         if iri == RDF_TYPE and layout.classes:
-            rows, members = _members(rows, object_, layout, terms)
-            for relation, chosen in members:
-                yield Facts(relation, [subject[chosen]], len(chosen))
+            others: list[Rows] = []
+            for class_number, group in _groups(object_[rows]):
+                class_, chosen = terms.term(class_number), rows[group]
+                relation = layout.classes.get(class_.value) if isinstance(class_, IRI) else None
+                if relation is None:
+                    others.append(chosen)
+                else:
+                    yield Facts(relation, [subject[chosen]], len(chosen))
+            rows = np.sort(np.concatenate([rows[:0], *others]))
         if not len(rows):
             continue
         special = layout.properties.get(iri)
@@ -75,17 +82,19 @@ def as_shorthand(facts: Facts, known: Container[tuple[str, int]], terms: Terms) 
             yield Facts(property_.value, [subject[rows], object_[rows]], len(rows))
 
 
-def join(parts: Iterable[Facts], layout: Layout, terms: Terms) -> Facts:
-    """Facts of the relations of a layout as facts of `triple`, without duplicates: a bridge may have copied a
-    triple from one relation into another."""
+def join(parts: Iterable[Facts], layout: Layout, terms: Terms, *, copied: bool) -> Facts:
+    """Facts of the relations of a layout as facts of `triple`, each once also if bridges may have `copied`
+    triples from one relation into another."""
     filled = [as_triples(part, layout, terms) for part in parts if part.count]
     if not filled:
         return Facts(TRIPLE, [np.empty(0, np.int32)] * 3, 0)
     if len(filled) == 1:
         return filled[0]
-    columns = zip(*(part.columns for part in filled), strict=True)
-    table = np.unique(np.stack([np.concatenate(column) for column in columns], 1), axis=0)
-    return Facts(TRIPLE, [np.ascontiguousarray(table[:, c]) for c in range(3)], len(table))
+    columns = [np.concatenate(column) for column in zip(*(part.columns for part in filled), strict=True)]
+    if copied:
+        first, _ = distinct_rows(np.stack(columns, 1))
+        columns = [column[first] for column in columns]
+    return Facts(TRIPLE, columns, len(columns[0]))
 
 
 def as_triples(facts: Facts, layout: Layout, terms: Terms) -> Facts:
@@ -158,15 +167,6 @@ class TripleRows:
     def restored(self, facts: Facts) -> Facts:
         """Facts of a relation as facts of the user's predicate, without leading columns."""
         return as_triples(facts, self._layout, self._terms)
-
-
-def _members(rows: Rows, object_: Ids, layout: Layout, terms: Terms) -> tuple[Rows, list[tuple[str, Rows]]]:
-    """Rows of rdf:type without those of classes that have relations, and the rows of each of these."""
-    relations = {terms.id_of(IRI(iri)): relation for iri, relation in layout.classes.items()}
-    special = np.isin(object_[rows], np.fromiter(relations, np.int32))
-    chosen = rows[special]
-    found = [(relations[number], chosen[group]) for number, group in _groups(object_[chosen])]
-    return rows[~special], found
 
 
 def _groups(ids: Ids) -> Iterator[tuple[int, Rows]]:

@@ -9,12 +9,15 @@ each property is joined, indexed and stratified separately:
 
 Invariant: an explicit triple is in exactly one of them, the most specific one (`Layout.route`).  The pass
 `analysis.specialise` chooses a layout; `bridges` has the rules that copy triples between its relations.
+
+A layout may have relations that no rule names: rules go, and their relations stay.  When a rule names a
+property or class for the first time, its triples are split off (`Layout.extended`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -34,6 +37,15 @@ class Origin(NamedTuple):
 
     property: IRI
     class_: IRI | None = None
+
+
+class Split(NamedTuple):
+    """A relation whose facts have been in a more general one: those with these constants, None for any
+    term."""
+
+    relation: str
+    general: str
+    constants: tuple[IRI | None, ...]
 
 
 @dataclass(frozen=True)
@@ -67,6 +79,40 @@ class Layout:
             tables=tables,
             views=views,
         )
+
+    def extended(self, properties: Iterable[str], classes: Iterable[str]) -> Layout:
+        """The layout that also gives these properties and classes relations of their own; itself if they
+        have them."""
+        new_properties = sorted(iri for iri in properties if iri not in self.properties)
+        new_classes = sorted(iri for iri in classes if iri not in self.classes)
+        if not new_properties and not new_classes:
+            return self
+        return replace(
+            self,
+            properties=_merged(self.properties, {iri: f"{TRIPLE}:{iri}" for iri in new_properties}),
+            classes=_merged(self.classes, {iri: f"{TRIPLE}:{RDF_TYPE} {iri}" for iri in new_classes}),
+        )
+
+    def splits(self, wider: Layout) -> list[Split] | None:
+        """How `wider` becomes this layout: the relations that are split off, those of properties first; None
+        if that is not all."""
+        if self.active != wider.active or self.tables != wider.tables:
+            return None
+        if not (self.properties.items() >= wider.properties.items()):
+            return None
+        if not (self.classes.items() >= wider.classes.items()):
+            return None
+        found: list[Split] = []
+        for iri, relation in self.properties.items():
+            if iri not in wider.properties:
+                found.append(Split(relation, TRIPLE, (None, IRI(iri), None)))
+        for iri, relation in self.classes.items():
+            if iri not in wider.classes:
+                if self.types is None:
+                    found.append(Split(relation, TRIPLE, (None, TYPE, IRI(iri))))
+                else:
+                    found.append(Split(relation, self.types, (None, IRI(iri))))
+        return found
 
     def __reduce__(self) -> tuple[object, ...]:
         """A mapping proxy cannot be pickled."""
@@ -112,7 +158,10 @@ class Layout:
 
     def same_relations(self, other: Layout) -> bool:
         """Whether both assign every explicit triple to the same relation."""
-        return self is other or self.to_json() == other.to_json()
+        if self is other:
+            return True
+        own, others = (replace(layout, views=False) for layout in (self, other))
+        return own == others
 
     def label(self, relation: str, prefixes: Mapping[str, str]) -> str:
         """The author's name for a relation."""
@@ -165,19 +214,30 @@ class Layout:
     # --- files --------------------------------------------------------------------------------------
 
     def to_json(self) -> dict[str, object]:
-        """The part that a snapshot stores: all that determines the relation of an explicit triple."""
+        """The part that a snapshot stores."""
         return {
             "active": self.active,
             "properties": dict(self.properties),
             "classes": dict(self.classes),
             "tables": sorted(self.tables),
+            **({"views": True} if self.views else {}),
         }
 
     @classmethod
     def from_json(
-        cls, active: bool, properties: Mapping[str, str], classes: Mapping[str, str], tables: Iterable[str]
+        cls,
+        active: bool,
+        properties: Mapping[str, str],
+        classes: Mapping[str, str],
+        tables: Iterable[str],
+        views: bool = False,
     ) -> Layout:
-        return cls(active, MappingProxyType(properties), MappingProxyType(classes), frozenset(tables))
+        return cls(active, MappingProxyType(properties), MappingProxyType(classes), frozenset(tables), views)
+
+
+def _merged(some: Mapping[str, str], more: Mapping[str, str]) -> Mapping[str, str]:
+    """Both, in order of their IRIs."""
+    return MappingProxyType(dict(sorted({**some, **more}.items()))) if more else some
 
 
 def _unpickled(
