@@ -21,6 +21,7 @@ from tidalog.analysis.component_diff import diff_of_edit
 from tidalog.analysis.components import Component
 from tidalog.analysis.declarations import declared_uses
 from tidalog.analysis.draft import Draft, Use
+from tidalog.analysis.equality import check_equality
 from tidalog.analysis.edit_lowering import (
     about_the_change,
     lower_all,
@@ -168,6 +169,7 @@ class EditedProgram:
         undo = self._apply(chosen, leaving, lowered)
         try:
             self._check_strata(draft, undo.graph)
+            check_equality(draft, self._derivers)
             known = {error.key for error in errors}
             found = [*errors, *(d for d in draft.diagnostics if d.key not in known)]
             warnings = refuse_errors(about_the_change(found, [entry.rule for entry in chosen]))
@@ -349,6 +351,9 @@ class EditedProgram:
             for number in sorted(suspected)
         ]
         check_stratification(draft, components)
+
+    def _derivers(self, predicate: str) -> list[NormalRule]:
+        return [self.graph.rules[name] for name in self.graph.derivers(predicate)]
 
     def _fixed(self, routed: Sequence[Fact], layout: Layout) -> tuple[dict[str, int], frozenset[str]]:
         """The predicates that exist independently of the rules, with their arities; and those of them that

@@ -216,7 +216,7 @@ class Database(HeldState):
     def can_maintain(self, load: Load) -> bool:
         """Whether a load can be maintained like an update."""
         rows = sum(part.count for part in load.facts)
-        if not self.is_maintained(rows):
+        if not self.is_maintained(rows) or load.program.equalities != self.program.equalities:
             return False
         return self._can_stay(load)
 

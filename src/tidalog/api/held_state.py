@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from tidalog.analysis import Analysis, EditedProgram
+from tidalog.api.equality import EqualMaintenance, materialise_equal
 from tidalog.api.load import Environment, Load, analysed, witness_of
 from tidalog.api.maintenance import Maintenance
 from tidalog.api.placement import moved
@@ -103,7 +104,8 @@ class HeldState:
         """The same, built if there is none.  Everything must be derived."""
         maintenance = self._state.maintenance
         if maintenance is None:
-            maintenance = Maintenance(self.engine, self.compiled(), self.environment.functions)
+            kind = EqualMaintenance if self.program.equalities else Maintenance
+            maintenance = kind(self.engine, self.compiled(), self.environment.functions)
             self._state = replace(self._state, maintenance=maintenance)
         return maintenance
 
@@ -139,7 +141,8 @@ class HeldState:
             return self._state.run
         self._outdate()
         state = self._state
-        run = materialise(
+        derive = materialise_equal if self.program.equalities else materialise
+        run = derive(
             state.engine,
             self.compiled(),
             functions=state.environment.functions,
@@ -194,6 +197,8 @@ class HeldState:
         """Marks everything derived as out of date: it is derived again before it is used."""
         epoch = self._state.epoch + 1
         self._state = replace(self._state, run=None, maintenance=None, epoch=epoch, tabled=True)
+        if self.engine.equal:  # explicit facts are those that users gave again
+            self._move(self.analysis.triples)
 
     def _move(self, before: Layout) -> None:
         """Moves explicit facts to the relations of the current analysis."""

@@ -22,6 +22,7 @@ from tidalog.maintain.materialise import NO_LIMITS
 from tidalog.maintain.runner import Interrupted, Runner
 from tidalog.maintain.seminaive import SemiNaive
 from tidalog.model.errors import RunError
+from tidalog.model.facts import Facts
 from tidalog.model.terms import Term
 from tidalog.plan.compile import CompiledComponent, compile_component
 
@@ -68,9 +69,11 @@ def answer(
     functions: Mapping[str, PythonFunction] = NO_FUNCTIONS,
     limits: Limits = NO_LIMITS,
     progress: ProgressCallback | None = None,
+    given: Sequence[Facts] = (),
 ) -> Answer:
-    """The answers to a query, in which some terms stand for other `values`.  Facts leave no trace; terms that
-    were computed stay in the dictionary, for the answer names them."""
+    """The answers to a query, in which some terms stand for other `values`; facts of hidden relations may be
+    `given` for it.  Facts leave no trace; terms that were computed stay in the dictionary, for the answer
+    names them."""
     if not isinstance(query, CompiledQuery):
         query = compile_query(query)
     engine.spare_memory(limits.max_memory)
@@ -86,6 +89,8 @@ def answer(
     evaluation = SemiNaive(engine, runner, functions, catalogue=catalogue)
     savepoint = engine.savepoint()
     try:
+        for facts in given:
+            engine.insert(facts.predicate, facts.columns, facts.count)
         for component in query.components:
             evaluation.run_component(component)
         return Answer(engine.columns(query.head), engine.count(query.head))

@@ -41,9 +41,10 @@ def materialise(
     functions: Mapping[str, PythonFunction] = NO_FUNCTIONS,
     limits: Limits = NO_LIMITS,
     progress: ProgressCallback | None = None,
+    checked: bool = True,
 ) -> RunStats:
     """Derives everything from the explicit facts; facts derived before are dropped.  On any error the
-    explicit facts are as before and nothing is derived."""
+    explicit facts are as before and nothing is derived.  Constraints are checked unless they will be later."""
     compiled = compiled_program(program)
     engine.forget_derived()
     engine.executed = Executed()
@@ -62,7 +63,8 @@ def materialise(
             runner.component = len(compiled.components)
             for constraint in compiled.constraints:
                 evaluation.run_component(constraint)
-            check_constraints(engine, compiled.analysis.constraints)
+            if checked:
+                check_constraints(engine, compiled.analysis.constraints)
             return runner.finish()
     except KeyboardInterrupt:
         raise RunError(Interrupted(where=runner.where)) from None

@@ -228,6 +228,8 @@ class Program:
     outputs: tuple[str, ...] = ()
     declarations: tuple[Declaration, ...] = ()
     windows: tuple[Window, ...] = ()
+    equalities: tuple[str, ...] = ()
+    """The predicates whose facts say that two terms are the same individual (`@equality`)."""
     parameters: Mapping[str, Expression | None] = field(default_factory=lambda: MappingProxyType({}))
     source: Source | None = field(default=None, compare=False, repr=False)
 

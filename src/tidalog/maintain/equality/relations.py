@@ -1,0 +1,73 @@
+"""The relations beside the facts; `maintain.equality` says what they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from tidalog.analysis.equality import DENOTES
+from tidalog.engine.engine import EmbeddedEngine
+from tidalog.engine.equal_terms import EqualTerms
+from tidalog.model.facts import Facts, Ids, Mask
+
+EQUAL: Final = "?equal"
+GIVEN: Final = "?given "
+"""Before the name of a predicate."""
+Table = npt.NDArray[np.int32]
+"""Facts of one predicate as rows."""
+
+
+
+
+def classes_of(engine: EmbeddedEngine) -> EqualTerms:
+    """The classes that the relations of an engine say."""
+    return EqualTerms.of(engine.facts(EQUAL)) if engine.count(EQUAL) else EqualTerms()
+
+
+def given_rows(engine: EmbeddedEngine, predicate: str, arity: int) -> Table:
+    """The explicit facts of a predicate that have terms in classes."""
+    if not engine.count(GIVEN + predicate):
+        return np.empty((0, arity), np.int32)
+    return table_of(engine.facts(GIVEN + predicate))[:, :arity]
+
+
+def given_predicates(engine: EmbeddedEngine) -> Iterator[tuple[str, int]]:
+    """The predicates with such facts, and their arities."""
+    for name, arity in zip(engine.names, engine.arities, strict=True):
+        if name.startswith(GIVEN):
+            yield name.removeprefix(GIVEN), arity // 2
+
+
+# --- tables -----------------------------------------------------------------------------------------
+
+
+def table_of(facts: Facts) -> Table:
+    return np.ascontiguousarray(facts.table.T)
+
+
+def facts_of(predicate: str, table: Table) -> Facts:
+    columns = [np.ascontiguousarray(table[:, c]) for c in range(table.shape[1])]
+    return Facts(predicate, columns, len(table))
+
+
+def distinct(table: Table) -> Table:
+    return np.unique(table, axis=0) if len(table) > 1 and table.shape[1] else table[:1] if len(table) else table
+
+
+def among(table: Table, others: Table) -> Mask:
+    """Which rows of a table are rows of another one."""
+    if not len(table) or not len(others):
+        return np.zeros(len(table), np.bool_)
+    if not table.shape[1]:
+        return np.ones(len(table), np.bool_)
+    _, which = np.unique(np.concatenate([table, others]), axis=0, return_inverse=True)
+    which = which.reshape(-1)
+    found: Mask = np.isin(which[: len(table)], which[len(table) :])
+    return found
+
+
+def pairs(first: Ids, second: Ids) -> Table:
+    return np.stack([first, second], axis=1)
