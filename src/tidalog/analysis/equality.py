@@ -32,7 +32,8 @@ from tidalog.rdf.layout import TRIPLE, TYPE, Layout
 
 DENOTES: Final = "?denotes"
 """Constants of rules with their representatives."""
-_COMPARING: Final = ("=", "!=", "IN", "SAMETERM")
+COMPARING: Final = ("=", "!=", "IN", "SAMETERM")
+"""Functions whose arguments stand for individuals."""
 _OF_WRITING: Final = frozenset(("!=", "STR", "FULLSTR", "ISIRI", "ISURI", "ISBLANK", "ISNULL", "SAMETERM"))
 """Functions with other values for terms that are equal."""
 _OPPOSITES: Final = frozenset(("NOT", "IF", "COALESCE"))
@@ -87,7 +88,7 @@ def _denoting(rule: Rule) -> Rule:
         return replace(atom, arguments=tuple(arguments)) if arguments != list(atom.arguments) else atom
 
     def of_call(call: Call) -> Expression:
-        if call.function not in _COMPARING:
+        if call.function not in COMPARING:
             return call
         return replace(call, arguments=tuple(map(denoted, call.arguments)))
 

@@ -377,13 +377,28 @@ def _merge_into(
 # --- pairs of equal terms ---------------------------------------------------------------------------
 
 
-def _all_pairs(engine: EmbeddedEngine, analysis: Analysis) -> Table:
-    """What the engine says is equal and has not been merged."""
-    relations: dict[str, Table] = {}
+def equal_literals(engine: EmbeddedEngine, analysis: Analysis) -> Iterator[tuple[str, int, int]]:
+    """Pairs of different terms that are equal, of which one is a literal, with the name of the equality."""
+    relations = _equalities(engine, analysis)
+    for name in analysis.program.equalities:
+        for table in _different(engine, analysis, [name], relations):
+            literal = engine.dictionary.is_literal(table)
+            for one, other in table[literal.any(axis=1)].tolist():
+                yield name, one, other
+
+
+def _equalities(engine: EmbeddedEngine, analysis: Analysis) -> dict[str, Table]:
+    """The relations that say what is equal."""
+    found: dict[str, Table] = {}
     for atom in equality_atoms(analysis.program.equalities, analysis.triples, _X, _Y):
         if engine.has(atom.predicate) and engine.arity(atom.predicate) == len(atom.arguments):
-            relations[atom.predicate] = _table(engine.columns(atom.predicate), 0)
-    return _pairs(engine, analysis, relations)
+            found[atom.predicate] = _table(engine.columns(atom.predicate), 0)
+    return found
+
+
+def _all_pairs(engine: EmbeddedEngine, analysis: Analysis) -> Table:
+    """What the engine says is equal and has not been merged."""
+    return _pairs(engine, analysis, _equalities(engine, analysis))
 
 
 def _new_pairs(engine: EmbeddedEngine, analysis: Analysis, delta: Mapping[str, PredicateDelta]) -> Table:
@@ -400,7 +415,16 @@ def _new_pairs(engine: EmbeddedEngine, analysis: Analysis, delta: Mapping[str, P
 
 def _pairs(engine: EmbeddedEngine, analysis: Analysis, relations: Mapping[str, Table]) -> Table:
     found = [np.empty((0, 2), np.int32)]
-    for atom in equality_atoms(analysis.program.equalities, analysis.triples, _X, _Y):
+    for table in _different(engine, analysis, analysis.program.equalities, relations):
+        found.append(table[~engine.dictionary.is_literal(table).any(axis=1)])
+    return distinct(np.concatenate(found))
+
+
+def _different(
+    engine: EmbeddedEngine, analysis: Analysis, names: Iterable[str], relations: Mapping[str, Table]
+) -> Iterator[Table]:
+    """The pairs of different terms that equalities have."""
+    for atom in equality_atoms(names, analysis.triples, _X, _Y):
         table = relations.get(atom.predicate)
         if table is None or table.shape[1] != len(atom.arguments):
             continue
@@ -408,10 +432,7 @@ def _pairs(engine: EmbeddedEngine, analysis: Analysis, relations: Mapping[str, T
             name = atom.arguments[1]
             assert not isinstance(name, Variable)
             table = table[table[:, 1] == engine.dictionary.id_of(name)][:, [0, 2]]
-        table = table[table[:, 0] != table[:, 1]]
-        literal = engine.dictionary.is_literal(table[:, 0]) | engine.dictionary.is_literal(table[:, 1])
-        found.append(table[~literal])
-    return distinct(np.concatenate(found))
+        yield table[table[:, 0] != table[:, 1]]
 
 
 def ids_of_constants(engine: EmbeddedEngine, rules: Iterable[NormalRule]) -> Ids:

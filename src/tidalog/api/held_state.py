@@ -11,7 +11,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
+import numpy as np
+
 from tidalog.analysis import Analysis, EditedProgram
+from tidalog.analysis.equality import is_individual
 from tidalog.api.equality import EqualMaintenance, materialise_equal
 from tidalog.api.load import Environment, Load, analysed, witness_of
 from tidalog.api.maintenance import Maintenance
@@ -30,6 +33,7 @@ from tidalog.maintain.windows.windows import Windows
 from tidalog.model.errors import Diagnostic, TidalogError
 from tidalog.model.program import Program
 from tidalog.model.registered import Registered
+from tidalog.model.terms import Term
 from tidalog.plan.compile import CompiledProgram, compile
 from tidalog.rdf.layout import Layout
 from tidalog.storage.snapshot import Image, Snapshot, fill_table_of, image_of
@@ -151,6 +155,14 @@ class HeldState:
         )
         self._state = replace(self._state, run=run)
         return run
+
+    def representative(self, term: Term) -> Term:
+        """The term that facts have for it."""
+        equal, dictionary = self.engine.equal, self.dictionary
+        if not equal or not is_individual(term):
+            return term
+        number = np.array([dictionary.id_of(term)], np.int32)
+        return dictionary.term(int(equal.of_column(number)[0]))
 
     def is_current(self, limits: Limits) -> bool:
         """Whether everything is derived, and without failed computations if the limits are strict."""
