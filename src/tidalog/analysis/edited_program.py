@@ -21,13 +21,13 @@ from tidalog.analysis.component_diff import diff_of_edit
 from tidalog.analysis.components import Component
 from tidalog.analysis.declarations import declared_uses
 from tidalog.analysis.draft import Draft, Use
-from tidalog.analysis.equality import check_equality
 from tidalog.analysis.edit_lowering import (
     about_the_change,
     lower_all,
     lower_new,
     uses_triples,
 )
+from tidalog.analysis.equality import check_equality
 from tidalog.analysis.model import Analysis, PredicateInfo
 from tidalog.analysis.normal import NormalRule
 from tidalog.analysis.parameters import substitute_parameters

@@ -2,7 +2,8 @@
 
 Where rules run, every individual (an IRI or a blank node) stands for its class of equal terms, by a
 representative.  So a constant of a rule must mean its representative, which changes: the rule gets it from
-`DENOTES`, a relation of constants and their representatives.  Properties and classes of triples stay constants.
+`DENOTES`, a relation of constants and their representatives.  Properties and classes of triples stay as they
+are.
 
 What makes terms equal must be positive: it must not depend on terms that are different, or on how they are
 written.  `check_equality` refuses that, as stratification refuses negation in a cycle: under the rules for
@@ -15,18 +16,19 @@ from collections.abc import Callable, Collection, Container, Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
+from tidalog.analysis.draft import Draft, WorkingRule
 from tidalog.analysis.equality_diagnostics import (
     EqualityNeedsDifference,
     EqualityNeedsNegation,
     EqualityOfArity,
     EqualityWithWindows,
     IndividualComputed,
-
+    NotWithEquality,
 )
-from tidalog.analysis.draft import Draft, WorkingRule
 from tidalog.analysis.normal import NormalAtom, NormalRule
 from tidalog.analysis.rewrite import map_atoms, map_calls, nodes, rule_nodes
-from tidalog.model.program import Atom, BodyLiteral, Call, Expression, Rule, Variable
+from tidalog.model.errors import ProgramError
+from tidalog.model.program import Atom, BodyLiteral, Call, Expression, Program, Rule, Variable
 from tidalog.model.terms import IRI, BlankNode, Literal, String, Term
 from tidalog.rdf.layout import TRIPLE, TYPE, Layout
 
@@ -39,6 +41,12 @@ _OF_WRITING: Final = frozenset(("!=", "STR", "FULLSTR", "ISIRI", "ISURI", "ISBLA
 _OPPOSITES: Final = frozenset(("NOT", "IF", "COALESCE"))
 _COMPUTING: Final = frozenset(("IRI", "URI"))
 """Functions whose values are individuals."""
+
+
+def refuse_equality(program: Program, what: str, why: str, advice: str) -> None:
+    """Raises `ProgramError` (T246) for a program whose facts are kept modulo equality."""
+    if program.equalities:
+        raise ProgramError(NotWithEquality(what=what, why=why, advice=advice))
 
 
 def is_individual(term: object) -> bool:
@@ -109,9 +117,7 @@ def _is_name(atom: Atom, position: int) -> bool:
 # --- what an analysed program says ------------------------------------------------------------------
 
 
-def equality_atoms(
-    names: Iterable[str], layout: Layout, x: Variable, y: Variable
-) -> Iterator[NormalAtom]:
+def equality_atoms(names: Iterable[str], layout: Layout, x: Variable, y: Variable) -> Iterator[NormalAtom]:
     """The atoms that say that ?x and ?y are equal."""
     for name in names:
         if not layout.is_shorthand(name):

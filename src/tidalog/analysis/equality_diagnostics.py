@@ -16,7 +16,7 @@ class EqualityNeedsDifference(Diagnostic):
     number = "T241"
     title = "{equality} depends on {function} in rule {rule}"
     reason = "{function} has another value once two of its terms are equal, and then nothing makes them equal"
-    hint = "leave {function} out: ?x = ?x does no harm; compare with a literal, or compute with numbers and text"
+    hint = "leave {function} out: that a term is equal to itself does no harm; or compare with a literal"
 
 
 class IndividualComputed(Diagnostic):
@@ -38,3 +38,10 @@ class EqualityOfArity(Diagnostic):
     title = "{name} cannot be an equality: it has {arity} arguments"
     reason = "an equality is between two terms"
     hint = "name a predicate with two arguments, such as owl:sameAs"
+
+
+class NotWithEquality(Diagnostic):
+    number = "T246"
+    title = "{what} in a program with @equality"
+    reason = "{why}"
+    hint = "{advice}"

@@ -21,6 +21,7 @@ from typing import Final
 
 from tidalog.analysis import Analysis, RuleDiff
 from tidalog.analysis.draft import ArgumentRange
+from tidalog.analysis.equality import refuse_equality
 from tidalog.analysis.functions import with_atoms
 from tidalog.api.encoded_update import routed_facts, routed_update
 from tidalog.api.explicit_facts import ExplicitFacts
@@ -72,11 +73,13 @@ class Database(HeldState):
             witnesses = dict(state.witnesses)
             return Load(program, environment, witnesses, state.analysis, state.warnings, facts_only=True)
         evaluation_order(state.registered, program)  # raises for a cycle
+        _refuse_equality(program, state.registered)
         return self._planned(with_queries(program, state.registered), environment, facts)
 
     def plan_queries(self, registered: Registered) -> Load:
         """A load that makes these the continuous queries."""
         evaluation_order(registered, self.program)  # raises for a cycle
+        _refuse_equality(self.program, registered)
         load = self._planned(with_queries(self.program, registered), self.environment)
         load.registered = registered
         load.add(*self._newly_given(load.program.rules))
@@ -465,6 +468,16 @@ class Database(HeldState):
             maintenance.facts,
             update.label,
             by_relation=by_relation,
+        )
+
+
+def _refuse_equality(program: Program, registered: Registered) -> None:
+    if registered:
+        refuse_equality(
+            program,
+            "a continuous query",
+            "its answers would have one representative for all terms that are equal",
+            "subscribe to the query: kb.subscribe(query, callback)",
         )
 
 

@@ -169,13 +169,6 @@ class StreamCycle(Diagnostic):
     hint = "read another stream, or what the other query reads"
 
 
-class NotWithEquality(Diagnostic):
-    number = "T246"
-    title = "{what} in a program with @equality"
-    reason = "{why}"
-    hint = "{advice}"
-
-
 class NamesAreEqual(Diagnostic):
     number = "T247"
     title = "{name}, which rules name, is equal to {other}"

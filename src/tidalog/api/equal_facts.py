@@ -12,12 +12,13 @@ import numpy as np
 
 from tidalog.api.encoded_update import routed_facts
 from tidalog.engine.engine import EmbeddedEngine
-from tidalog.engine.equal_terms import Classes, EqualTerms
 from tidalog.maintain.equality.matching import all_mentioning, matching, mentioning
 from tidalog.maintain.equality.relations import (
     DENOTES,
     EQUAL,
     GIVEN,
+    Classes,
+    EqualTerms,
     Table,
     among,
     distinct,
@@ -103,7 +104,7 @@ class EqualFacts:
         """What an update changes."""
         deletions, insertions = (self._tables(side) for side in (update.deletions, update.insertions))
         found = GivenChange()
-        for predicate, tables in (*deletions.items(), *insertions.items()):
+        for tables in (*deletions.values(), *insertions.values()):
             found.ignored += sum(map(len, tables))
         for predicate, tables in deletions.items():
             table = distinct(np.concatenate(tables))
@@ -146,7 +147,9 @@ class EqualFacts:
         """The update of the engine for a change by users, before which classes fall apart."""
         own, hidden = _Rows(), _Rows()
         apart = np.array(sorted(split), np.int32)
-        moved = {name: self._given_of(name, apart) for name, _ in given_predicates(self.engine)} if split else {}
+        moved = (
+            {name: self._given_of(name, apart) for name, _ in given_predicates(self.engine)} if split else {}
+        )
         outs: dict[str, Table] = {}
         for predicate in {**change.gone, **moved}:
             gone = change.gone.get(predicate)
@@ -163,19 +166,13 @@ class EqualFacts:
             self._note_constants(hidden, apart, split, {})
         self.equal.replace(split, {})
         for predicate in {**outs, **change.came}:
-            out = outs.get(predicate)
-            came = change.came.get(predicate)
-            new = came if came is not None else None
+            out, came = outs.get(predicate), change.came.get(predicate)
+            new = [] if came is None else [came]
             if out is not None:
-                arity = out.shape[1] // 2
                 self._leave(own, hidden, predicate, out, apart)
-                gone = change.gone.get(predicate)
-                stay = out[:, :arity]
-                if gone is not None:
-                    stay = stay[~among(stay, gone)]
-                new = stay if new is None else distinct(np.concatenate([stay, new]))
-            assert new is not None
-            self._enter(own, hidden, predicate, new)
+                stay, gone = out[:, : out.shape[1] // 2], change.gone.get(predicate)
+                new.append(stay if gone is None else stay[~among(stay, gone)])
+            self._enter(own, hidden, predicate, distinct(np.concatenate(new)))
         return self._update(own, hidden)
 
     def _given_of(self, predicate: str, representatives: Ids) -> Table:
@@ -220,17 +217,17 @@ class EqualFacts:
             plain[predicate] = whole if known is None else distinct(np.concatenate([known, whole]))
         given = {name: self._given_of(name, old) for name, _ in given_predicates(engine)}
         # An explicit fact of the engine that has no term in a class is one that users gave.
-        plain = {name: table[~equal.mentioned(table)] for name, table in plain.items()}
+        plain = {name: whole[~equal.mentioned(whole)] for name, whole in plain.items()}
         self._note_classes(hidden, going, coming)
         self._note_constants(hidden, old, going, coming)
         equal.replace(going, coming)
         for predicate in {**plain, **given}:
-            table, rows = plain.get(predicate), given.get(predicate)
+            own_rows, rows = plain.get(predicate), given.get(predicate)
             terms: list[Table] = []
             stood: list[Table] = []
-            if table is not None and len(table):
-                terms.append(table)
-                stood.append(table)
+            if own_rows is not None and len(own_rows):
+                terms.append(own_rows)
+                stood.append(own_rows)
             if rows is not None and len(rows):
                 arity = rows.shape[1] // 2
                 terms.append(rows[:, :arity])

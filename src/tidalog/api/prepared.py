@@ -1,10 +1,9 @@
 """Queries that were asked before: parsed, analysed and compiled.
 
 A query is parsed once for each text, and compiled once for each text up to the constants in its atoms: these
-and the values of parameters are put in when it runs, so `path(a, ?x)` and `path(b, ?x)` share a plan.  A term that is equal to others
-stands for all of them: constants become representatives, and answers have every member.  A
+and the values of parameters are put in when it runs, so `path(a, ?x)` and `path(b, ?x)` share a plan.  A
 value that analysis looks at (in a comparison, a computation, an atom over triples) is part of what is
-compiled.
+compiled.  Under `@equality` constants become representatives, and answers have every term that is equal.
 
 Invariant.  What is kept fits the analysis and the environment of the database; when one of them changes,
 compiled queries go.  Both caches drop what was used least recently.

@@ -10,15 +10,15 @@ import pyarrow as pa
 
 from tidalog.api.database import Database
 from tidalog.api.diagnostics import LiteralsAreEqual
-from tidalog.api.equality import equal_literals
+from tidalog.api.equal_terms import equal_literals
 from tidalog.api.naming import holds_triples, known_predicate, user_predicates
 from tidalog.api.relations import count_of, rows_of
 from tidalog.api.results import Result, decoded_result
 from tidalog.api.stats import Stats
 from tidalog.engine.limits import RunStats
-from tidalog.maintain.uncomputed import example_of
 from tidalog.maintain.equality.relations import distinct, table_of
 from tidalog.maintain.equality.relations import facts_of as facts_of_table
+from tidalog.maintain.uncomputed import example_of
 from tidalog.model.facts import Facts
 from tidalog.model.lifetimes import NEVER_TIME
 from tidalog.model.term_text import term_text
@@ -46,7 +46,11 @@ def literals_that_are_equal(database: Database) -> Iterator[LiteralsAreEqual]:
     if database.run is None:
         return
     term, analysis = database.dictionary.term, database.analysis
+    seen: set[frozenset[int]] = set()
     for name, one, other in equal_literals(database.engine, analysis):
+        if frozenset((one, other)) in seen:
+            continue
+        seen.add(frozenset((one, other)))
         texts = [term_text(term(number)) for number in (one, other)]
         literal = texts[0] if database.dictionary.is_literal(np.array([one], np.int32))[0] else texts[1]
         yield LiteralsAreEqual(one=texts[0], other=texts[1], literal=literal, equality=analysis.label(name))

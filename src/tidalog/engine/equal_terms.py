@@ -89,8 +89,7 @@ class EqualTerms:
         """Which rows of a table have a term that is equal to another one."""
         if not self.classes or not table.size:
             return np.zeros(len(table), np.bool_)
-        found: Mask = (self.sizes(self.of_column(table)) > 1).any(axis=1)
-        return found
+        return np.asarray((self.sizes(self.of_column(table)) > 1).any(axis=1))
 
     # --- facts --------------------------------------------------------------------------------------
 

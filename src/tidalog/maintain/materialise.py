@@ -44,7 +44,8 @@ def materialise(
     checked: bool = True,
 ) -> RunStats:
     """Derives everything from the explicit facts; facts derived before are dropped.  On any error the
-    explicit facts are as before and nothing is derived.  Constraints are checked unless they will be later."""
+    explicit facts are as before and nothing is derived.  Constraints are checked, unless they will be
+    later."""
     compiled = compiled_program(program)
     engine.forget_derived()
     engine.executed = Executed()

@@ -12,7 +12,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from tidalog.model.program import Atom, BodyLiteral, Call, Condition, Negation, Program, Rule, Variable, flat_literals
+from tidalog.model.program import (
+    Atom,
+    BodyLiteral,
+    Call,
+    Condition,
+    Negation,
+    Program,
+    Rule,
+    Variable,
+    flat_literals,
+)
 from tidalog.reference.clauses import TRIPLE
 
 _X, _Y, _Z = Variable("x"), Variable("y"), Variable("z")
@@ -26,7 +36,9 @@ def with_equality_rules(program: Program, arities: Iterable[tuple[str, int]] = (
     triples = (TRIPLE, 3) in known
     rules: list[Rule] = []
     for name in program.equalities:
-        rules += _rules(name, [one for one in known if not (triples and ":" in one[0] and one[1] < len("spo"))])
+        rules += _rules(
+            name, [one for one in known if not (triples and ":" in one[0] and one[1] < len("spo"))]
+        )
     return replace(program, rules=(*program.rules, *rules), equalities=())
 
 

@@ -55,8 +55,8 @@ class Overdeletion:
         return cls(analysis.rules, frozenset(below), compile_rules(components, _CLASSES), bool(removed))
 
     def classes(self, engine: EmbeddedEngine, deleted: Iterable[Facts]) -> Ids:
-        """The representatives of classes that may fall apart when facts (by relation), and the rules, go.  The
-        engine still has everything."""
+        """The representatives of classes that may fall apart when facts (by relation), and the rules, go.
+        The engine still has everything."""
         seeds = [
             Facts(_AFFECTED + facts.predicate, facts.columns, facts.count)
             for facts in deleted

@@ -33,7 +33,9 @@ def matching(engine: EmbeddedEngine, relation: str, columns: tuple[int, ...], ke
     return np.stack(found.columns, axis=1) if found.rows else np.empty((0, arity), np.int32)
 
 
-def mentioning(engine: EmbeddedEngine, relation: str, terms: Ids, columns: Iterable[int] | None = None) -> Table:
+def mentioning(
+    engine: EmbeddedEngine, relation: str, terms: Ids, columns: Iterable[int] | None = None
+) -> Table:
     """The facts of a relation that have one of these terms in any column, or in one of some columns."""
     arity = engine.arity(relation)
     asked = range(arity) if columns is None else columns

@@ -31,9 +31,7 @@ def joined(pairs: Table) -> Iterator[list[int]]:
     yield from found.values()
 
 
-def merged(
-    equal: EqualTerms, pairs: Table, dictionary: Dictionary
-) -> tuple[dict[int, Ids], dict[int, Ids]]:
+def merged(equal: EqualTerms, pairs: Table, dictionary: Dictionary) -> tuple[dict[int, Ids], dict[int, Ids]]:
     """The classes that pairs of representatives make one: those that go, and those that come.  The
     representative is the first member in the order of terms, whatever the order of updates."""
     going: dict[int, Ids] = {}

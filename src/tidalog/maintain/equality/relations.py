@@ -8,9 +8,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from tidalog.analysis.equality import DENOTES
+from tidalog.analysis.equality import DENOTES as DENOTES
 from tidalog.engine.engine import EmbeddedEngine
-from tidalog.engine.equal_terms import EqualTerms
+from tidalog.engine.equal_terms import Classes as Classes
+from tidalog.engine.equal_terms import EqualTerms as EqualTerms
 from tidalog.model.facts import Facts, Ids, Mask
 
 EQUAL: Final = "?equal"
@@ -18,8 +19,6 @@ GIVEN: Final = "?given "
 """Before the name of a predicate."""
 Table = npt.NDArray[np.int32]
 """Facts of one predicate as rows."""
-
-
 
 
 def classes_of(engine: EmbeddedEngine) -> EqualTerms:
@@ -54,7 +53,9 @@ def facts_of(predicate: str, table: Table) -> Facts:
 
 
 def distinct(table: Table) -> Table:
-    return np.unique(table, axis=0) if len(table) > 1 and table.shape[1] else table[:1] if len(table) else table
+    return (
+        np.unique(table, axis=0) if len(table) > 1 and table.shape[1] else table[:1] if len(table) else table
+    )
 
 
 def among(table: Table, others: Table) -> Mask:
