@@ -104,7 +104,8 @@ class Database(HeldState):
         before, layout = self._state, load.analysis.triples
         parts = routed_facts(load.facts, layout, self.dictionary)
         moves = fresh or not self._can_stay(load)
-        if moves or parts or load.analysis.rules != before.analysis.rules:
+        same_rules = load.analysis.rules == before.analysis.rules
+        if moves or parts or not same_rules or load.program.equalities != before.program.equalities:
             self._outdate()
         with self._atomic():
             change = self._use(load)

@@ -41,6 +41,11 @@ class GivenChange:
     came: dict[str, Table] = field(default_factory=dict)
     ignored: int = 0
 
+    @property
+    def more(self) -> int:
+        """How many explicit facts there are more."""
+        return sum(map(len, self.came.values())) - sum(map(len, self.gone.values()))
+
 
 @dataclass
 class _Rows:
@@ -94,6 +99,17 @@ class EqualFacts:
         if mentioned.any():
             found[mentioned] = self.engine.find(self._given(predicate, table[mentioned])) >= 0
         return found
+
+    def explicit_of(self, predicate: str, table: Table) -> Table:
+        """The explicit facts that rows over representatives stand for."""
+        mentioned = self.equal.mentioned(table)
+        own, arity = table[~mentioned], table.shape[1]
+        found = own[self.explicit(predicate, own)]
+        if not mentioned.any() or not self.engine.count(GIVEN + predicate):
+            return found
+        columns = tuple(range(arity, 2 * arity))
+        given = matching(self.engine, GIVEN + predicate, columns, table[mentioned])
+        return np.concatenate([found, given[:, :arity]])
 
     def _given(self, predicate: str, table: Table) -> Facts:
         return facts_of(GIVEN + predicate, np.concatenate([table, self.equal.of_rows(table)], axis=1))

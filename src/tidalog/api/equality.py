@@ -190,16 +190,17 @@ class EqualMaintenance(Maintenance):
     ) -> Outcome:
         steps.classes.prune()
         names = dict.fromkeys(name for changes in steps.changes for name in changes)
-        found: dict[str, PredicateDelta] = {}
-        for name in names:
-            net = composed([changes[name] for changes in steps.changes if name in changes])
-            if net is not None:
-                found[name] = net
+        nets = ((n, composed([changes[n] for changes in steps.changes if n in changes])) for n in names)
+        found: Mapping[str, PredicateDelta] = {name: net for name, net in nets if net is not None}
         if facts.equal or steps.classes.removed:
-            found = Expanding(facts, found, change, steps.classes).changes()
-        for one in found.values():
-            self.facts += one.inserted_rows - one.deleted_rows
-            self.explicit += newly_explicit(one) - no_longer_explicit(one)
+            expanding = Expanding(facts, found, change, steps.classes)
+            found = expanding.changes()
+            self.facts += expanding.more_facts
+            self.explicit += change.more
+        else:
+            for one in found.values():
+                self.facts += one.inserted_rows - one.deleted_rows
+                self.explicit += newly_explicit(one) - no_longer_explicit(one)
         counters, uncomputed, chosen = Counters(), dict[str, int](), dict[str, str]()
         for step in steps.updates:
             counters.add(step.counters)

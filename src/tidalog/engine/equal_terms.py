@@ -5,7 +5,7 @@ Facts of the engine have representatives only.  A term in no class stands for it
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -91,43 +91,83 @@ class EqualTerms:
             return np.zeros(len(table), np.bool_)
         return np.asarray((self.sizes(self.of_column(table)) > 1).any(axis=1))
 
+    def some(self, table: Ids) -> SomeClasses:
+        """The classes of the representatives in a table."""
+        found = np.unique(table[self.sizes(table) > 1]).tolist() if self.classes and table.size else []
+        return SomeClasses({number: self.classes[number] for number in found})
+
     # --- facts --------------------------------------------------------------------------------------
 
     def count(self, facts: Facts) -> int:
         """How many facts these stand for."""
-        found = np.ones(facts.count, np.int64)
-        for column in facts.columns:
-            found *= self.sizes(column)
-        return int(found.sum())
+        return _count(facts, self.sizes)
 
     def expanded(self, facts: Facts, groups: Iterable[Sequence[int]] | None = None) -> Facts:
-        """All facts that these stand for, with every member of a class in the place of its representative.
-        Columns of one group, each alone by default, have the same member; others stay."""
-        columns, count = list(facts.columns), facts.count
-        if not self.classes:
-            return facts
-        for group in [[c] for c in range(len(columns))] if groups is None else groups:
-            column = columns[group[0]]
-            sizes = self.sizes(column)
-            if not (sizes > 1).any():
-                continue
-            members = self._members(column, sizes)
-            columns = [np.repeat(one, sizes) for one in columns]
-            for number in group:
-                columns[number] = members
-            count = len(members)
-        return Facts(facts.predicate, columns, count)
+        """All facts that these stand for; `groups` as in `expanded`."""
+        return expanded(facts, self.classes, self.sizes, groups) if self.classes else facts
 
-    def _members(self, column: Ids, sizes: Ids) -> Ids:
-        """The members of the class of each representative, one after the other."""
-        found = np.repeat(column, sizes)
-        several = np.repeat(sizes > 1, sizes)
-        wanted = sizes > 1
-        numbers, which = np.unique(column[wanted], return_inverse=True)
-        parts = [self.classes[number] for number in numbers.tolist()]
-        starts = np.cumsum([0, *(len(part) for part in parts)])[:-1]
-        lengths = sizes[wanted].astype(np.int64)
-        first = np.repeat(np.cumsum(lengths) - lengths, lengths)
-        offsets = np.arange(lengths.sum()) - first
-        found[several] = np.concatenate(parts)[np.repeat(starts[which], lengths) + offsets]
-        return found
+
+def expanded(
+    facts: Facts,
+    classes: Classes,
+    sizes: Callable[[Ids], Ids],
+    groups: Iterable[Sequence[int]] | None = None,
+) -> Facts:
+    """All facts that these stand for, with every member of a class in the place of its representative.
+    Columns of one group, each alone by default, have the same member; others stay."""
+    columns, count = list(facts.columns), facts.count
+    for group in [[c] for c in range(len(columns))] if groups is None else groups:
+        column = columns[group[0]]
+        lengths = sizes(column)
+        if not (lengths > 1).any():
+            continue
+        members = _members(column, lengths, classes)
+        columns = [np.repeat(one, lengths) for one in columns]
+        for number in group:
+            columns[number] = members
+        count = len(members)
+    return Facts(facts.predicate, columns, count)
+
+
+def _members(column: Ids, sizes: Ids, classes: Classes) -> Ids:
+    """The members of the class of each representative, one after the other."""
+    found = np.repeat(column, sizes)
+    several = np.repeat(sizes > 1, sizes)
+    wanted = sizes > 1
+    numbers, which = np.unique(column[wanted], return_inverse=True)
+    parts = [classes[number] for number in numbers.tolist()]
+    starts = np.cumsum([0, *(len(part) for part in parts)])[:-1]
+    lengths = sizes[wanted].astype(np.int64)
+    first = np.repeat(np.cumsum(lengths) - lengths, lengths)
+    offsets = np.arange(lengths.sum()) - first
+    found[several] = np.concatenate(parts)[np.repeat(starts[which], lengths) + offsets]
+    return found
+
+
+class SomeClasses:
+    """A copy of a few classes."""
+
+    def __init__(self, classes: Classes) -> None:
+        self._classes = classes
+        self._numbers = np.array(sorted(classes), np.int32)
+        self._sizes = np.array([len(classes[number]) for number in self._numbers.tolist()], np.int32)
+
+    def sizes(self, representatives: Ids) -> Ids:
+        if not len(self._numbers):
+            return np.ones(representatives.shape, np.int32)
+        at = np.minimum(np.searchsorted(self._numbers, representatives), len(self._numbers) - 1)
+        return np.where(self._numbers[at] == representatives, self._sizes[at], 1).astype(np.int32)
+
+    def expanded(self, facts: Facts) -> Facts:
+        return expanded(facts, self._classes, self.sizes)
+
+    def count(self, facts: Facts) -> int:
+        return _count(facts, self.sizes)
+
+
+def _count(facts: Facts, sizes: Callable[[Ids], Ids]) -> int:
+    """How many facts these stand for."""
+    found = np.ones(facts.count, np.int64)
+    for column in facts.columns:
+        found *= sizes(column)
+    return int(found.sum())

@@ -13,22 +13,24 @@ from tidalog.model.facts import Ids
 from tidalog.model.terms import sort_key
 
 
-def joined(pairs: Table) -> Iterator[list[int]]:
-    """The terms that pairs connect."""
-    above: dict[int, int] = {}
-
-    def top(term: int) -> int:
-        while (next_ := above.setdefault(term, term)) != term:
-            above[term] = above[next_]
-            term = above[term]
-        return term
-
-    for one, other in pairs.tolist():
-        above[top(one)] = top(other)
-    found: dict[int, list[int]] = {}
-    for term in above:
-        found.setdefault(top(term), []).append(term)
-    yield from found.values()
+def joined(pairs: Table) -> Iterator[Ids]:
+    """The terms that pairs connect: every term has the smallest label among its neighbours and theirs, until
+    no label changes."""
+    terms, ends = np.unique(pairs, return_inverse=True)
+    one, other = ends.reshape(pairs.shape).T
+    label = np.arange(len(terms))
+    while True:
+        least, before = np.minimum(label[one], label[other]), label
+        label = before.copy()
+        for end in (one, other, before[one], before[other]):
+            np.minimum.at(label, end, least)
+        while (jumped := label[label]).tobytes() != label.tobytes():
+            label = jumped
+        if (label == before).all():
+            break
+    order = np.argsort(label, kind="stable")
+    starts = np.flatnonzero(np.diff(label[order], prepend=-1))
+    yield from np.split(terms[order], starts[1:])
 
 
 def merged(equal: EqualTerms, pairs: Table, dictionary: Dictionary) -> tuple[dict[int, Ids], dict[int, Ids]]:
@@ -36,7 +38,7 @@ def merged(equal: EqualTerms, pairs: Table, dictionary: Dictionary) -> tuple[dic
     representative is the first member in the order of terms, whatever the order of updates."""
     going: dict[int, Ids] = {}
     coming: dict[int, Ids] = {}
-    for group in joined(pairs):
+    for group in map(np.ndarray.tolist, joined(pairs)):
         first = min(group, key=lambda number: sort_key(dictionary.term(number)))
         known = {number: equal.classes[number] for number in group if number in equal.classes}
         going |= known

@@ -12,7 +12,8 @@ from tidalog.analysis.equality import DENOTES as DENOTES
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.equal_terms import Classes as Classes
 from tidalog.engine.equal_terms import EqualTerms as EqualTerms
-from tidalog.model.facts import Facts, Ids, Mask
+from tidalog.engine.equal_terms import SomeClasses as SomeClasses
+from tidalog.model.facts import Facts, Ids, Mask, Numbers
 
 EQUAL: Final = "?equal"
 GIVEN: Final = "?given "
@@ -52,22 +53,28 @@ def facts_of(predicate: str, table: Table) -> Facts:
     return Facts(predicate, columns, len(table))
 
 
+def codes(*tables: Table) -> list[Numbers]:
+    """A number for each row of tables with as many columns, the same for equal rows."""
+    bounds = np.cumsum([len(table) for table in tables])[:-1]
+    whole = tables[0] if len(tables) == 1 else np.concatenate(tables)
+    found = np.zeros(len(whole), np.int64)
+    for column in range(whole.shape[1]):
+        if column > 1:
+            found = np.unique(found, return_inverse=True)[1].reshape(-1)
+        found = (found << 32) | whole[:, column]
+    return np.split(found, bounds)
+
+
 def distinct(table: Table) -> Table:
-    return (
-        np.unique(table, axis=0) if len(table) > 1 and table.shape[1] else table[:1] if len(table) else table
-    )
+    """Each row once."""
+    (found,) = codes(table)
+    return table[np.unique(found, return_index=True)[1]]
 
 
 def among(table: Table, others: Table) -> Mask:
     """Which rows of a table are rows of another one."""
-    if not len(table) or not len(others):
-        return np.zeros(len(table), np.bool_)
-    if not table.shape[1]:
-        return np.ones(len(table), np.bool_)
-    _, which = np.unique(np.concatenate([table, others]), axis=0, return_inverse=True)
-    which = which.reshape(-1)
-    found: Mask = np.isin(which[: len(table)], which[len(table) :])
-    return found
+    mine, its = codes(table, others)
+    return np.isin(mine, its)
 
 
 def pairs(first: Ids, second: Ids) -> Table:
