@@ -16,6 +16,7 @@ from equality_streams import PLAIN, TRIPLES, Language, Oracle, Row, Step, genera
 
 import tidalog
 from tidalog import KnowledgeBase
+from tidalog.api import equal_changes, equality
 from tidalog.api.delta import Delta
 from tidalog.api.results import Result
 from tidalog.maintain.registry import STRATEGY_OPTIONS
@@ -109,6 +110,16 @@ def test_every_change_is_the_one_of_the_rules_for_equality(strategy: str, seed: 
 @pytest.mark.parametrize("seed", range(2))
 def test_every_change_of_triples_is_the_one_of_the_rules_for_equality(strategy: str, seed: int) -> None:
     assert sum(1 for _ in checked(TRIPLES, seed, 40, strategy)) == 40
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("language", (PLAIN, TRIPLES), ids=("plain", "triples"))
+def test_many_equal_terms_are_merged_as_few_are(
+    language: Language, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module, name in ((equality, "_FEW"), (equality, "_FROM_SCRATCH"), (equal_changes, "_AT_ONCE")):
+        monkeypatch.setattr(module, name, 0)
+    assert sum(1 for _ in checked(language, seed + 600, 40)) == 40
 
 
 def test_the_generated_updates_merge_classes_and_let_them_fall_apart() -> None:

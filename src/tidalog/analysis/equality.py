@@ -13,7 +13,7 @@ equality every predicate depends on the equality, and with it on whatever the eq
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from tidalog.analysis.draft import Draft, WorkingRule
@@ -128,6 +128,37 @@ def equality_atoms(names: Iterable[str], layout: Layout, x: Variable, y: Variabl
             yield NormalAtom(relation, (x, y))
         else:
             yield NormalAtom(TRIPLE, (x, IRI(name), y))
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A rule such as `same(?x, ?y) :- p(?z, ?x), p(?z, ?y)`: facts of one predicate that agree in all other
+    arguments have equal members."""
+
+    atom: NormalAtom
+    member: int
+    """The position of the members."""
+
+
+def keys_of(rules: Iterable[NormalRule], atoms: Iterable[NormalAtom]) -> Iterator[Key]:
+    """The keys among rules for the equality, whose atoms are given."""
+    said = [(atom.predicate, len(atom.arguments)) for atom in atoms]
+    for rule in rules:
+        head = rule.head
+        if head is None or (head.predicate, len(head.arguments)) not in said or len(rule.atoms) != len("xy"):
+            continue
+        if rule.negations or rule.computations or rule.tests or rule.aggregates:
+            continue
+        x, y = head.arguments[0], head.arguments[-1]
+        one, other = rule.atoms
+        if x not in one.arguments:
+            one, other = other, one
+        variables = [argument for argument in one.arguments if isinstance(argument, Variable)]
+        if x == y or x not in variables or len(set(variables)) != len(variables):
+            continue
+        member = one.arguments.index(x)
+        if other == replace(one, arguments=(*one.arguments[:member], y, *one.arguments[member + 1 :])):
+            yield Key(one, member)
 
 
 def constants_of(rules: Iterable[NormalRule]) -> set[Term]:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -159,8 +159,9 @@ class EqualFacts:
 
     # --- changes of classes -------------------------------------------------------------------------
 
-    def after(self, change: GivenChange, split: Classes) -> EncodedUpdate:
-        """The update of the engine for a change by users, before which classes fall apart."""
+    def after(self, change: GivenChange, split: Classes) -> tuple[EncodedUpdate, dict[str, Table]]:
+        """The update of the engine for a change by users, with which classes fall apart, and the explicit
+        facts that enter the engine with it or after it."""
         own, hidden = _Rows(), _Rows()
         apart = np.array(sorted(split), np.int32)
         moved = (
@@ -181,6 +182,7 @@ class EqualFacts:
             self._note_classes(hidden, split, {})
             self._note_constants(hidden, apart, split, {})
         self.equal.replace(split, {})
+        entering: dict[str, Table] = {}
         for predicate in {**outs, **change.came}:
             out, came = outs.get(predicate), change.came.get(predicate)
             new = [] if came is None else [came]
@@ -188,8 +190,24 @@ class EqualFacts:
                 self._leave(own, hidden, predicate, out, apart)
                 stay, gone = out[:, : out.shape[1] // 2], change.gone.get(predicate)
                 new.append(stay if gone is None else stay[~among(stay, gone)])
-            self._enter(own, hidden, predicate, distinct(np.concatenate(new)))
-        return self._update(own, hidden)
+            entering[predicate] = distinct(np.concatenate(new))
+        return self._update(own, hidden), entering
+
+    def entered(self, entering: Mapping[str, Table]) -> Sequence[Facts]:
+        """The facts of the engine for explicit facts that enter it."""
+        own, hidden = _Rows(), _Rows()
+        for predicate, table in entering.items():
+            self._enter(own, hidden, predicate, table)
+        return self._update(own, hidden).insertions
+
+    def by_relation(self, rows: Mapping[str, Table], wanted: Container[str]) -> dict[str, Table]:
+        """Rows over representatives by relation."""
+        found = [facts_of(predicate, table) for predicate, table in rows.items()]
+        parts: dict[str, list[Table]] = {}
+        for facts in routed_facts(found, self.layout, self.engine.dictionary):
+            if facts.predicate in wanted and facts.columns:
+                parts.setdefault(facts.predicate, []).append(table_of(facts))
+        return {relation: np.concatenate(tables) for relation, tables in parts.items()}
 
     def _given_of(self, predicate: str, representatives: Ids) -> Table:
         """Rows of `?given P` that stand for facts with these terms."""

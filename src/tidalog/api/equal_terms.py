@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 
 from tidalog.analysis import Analysis, NormalRule
-from tidalog.analysis.equality import constants_of, equality_atoms, named_iris
+from tidalog.analysis.equality import constants_of, derivers_of, equality_atoms, keys_of, named_iris
 from tidalog.api.diagnostics import NamesAreEqual
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.maintain.delta import PredicateDelta
-from tidalog.maintain.equality.relations import Classes, Table, distinct
+from tidalog.maintain.equality.relations import Classes, Table, codes, distinct
 from tidalog.model.errors import RunError
 from tidalog.model.facts import Ids
 from tidalog.model.program import Variable
@@ -75,6 +75,43 @@ def _different(
             assert not isinstance(name, Variable)
             table = table[table[:, 1] == engine.dictionary.id_of(name)][:, [0, 2]]
         yield table[table[:, 0] != table[:, 1]]
+
+
+class GivenPairs:
+    """What is equal because of single facts, or of two facts that agree in a key.  Terms of one key are
+    joined to the first of them: rules would join each of them to every other one."""
+
+    def __init__(self, engine: EmbeddedEngine, analysis: Analysis) -> None:
+        self._engine, self._analysis = engine, analysis
+        self.rules = analysis.rules
+        atoms = list(equality_atoms(analysis.program.equalities, analysis.triples, _X, _Y))
+        rules = [rule for atom in atoms for rule in derivers_of(analysis.rules)(atom.predicate)]
+        self._keys = list(keys_of(rules, atoms))
+        self.relations = frozenset(atom.predicate for atom in (*atoms, *(key.atom for key in self._keys)))
+
+    def pairs(self, relations: Mapping[str, Table]) -> Table:
+        """The pairs of different terms that facts (by relation) make equal."""
+        found = [_pairs(self._engine, self._analysis, relations)]
+        for key in self._keys:
+            table = relations.get(key.atom.predicate)
+            if table is None or table.shape[1] != len(key.atom.arguments):
+                continue
+            for at, argument in enumerate(key.atom.arguments):
+                if not isinstance(argument, Variable):
+                    table = table[table[:, at] == self._engine.dictionary.id_of(argument)]
+            members = table[:, key.member]
+            (numbers,) = codes(np.delete(table, key.member, axis=1))
+            _, first, which = np.unique(numbers, return_index=True, return_inverse=True)
+            found.append(np.stack([members[first[which.reshape(-1)]], members], axis=1))
+        table = np.concatenate(found)
+        literal = self._engine.dictionary.is_literal(table).any(axis=1)
+        return distinct(table[(table[:, 0] != table[:, 1]) & ~literal])
+
+    def of_all(self) -> Table:
+        """Of the explicit facts of an engine that has nothing else."""
+        engine = self._engine
+        names = [name for name in self.relations if engine.count(name)]
+        return self.pairs({name: _table(engine.columns(name)) for name in names})
 
 
 def ids_of_constants(engine: EmbeddedEngine, rules: Iterable[NormalRule]) -> Ids:

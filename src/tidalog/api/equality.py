@@ -17,7 +17,7 @@ from tidalog.analysis import Analysis, NormalRule, RuleDiff
 from tidalog.api.encoded_update import net_update, routed_update
 from tidalog.api.equal_changes import Expanding, Replaced
 from tidalog.api.equal_facts import EqualFacts, GivenChange
-from tidalog.api.equal_terms import all_pairs, ids_of_constants, new_pairs, refuse_names
+from tidalog.api.equal_terms import GivenPairs, all_pairs, ids_of_constants, new_pairs, refuse_names
 from tidalog.api.explicit_facts import ExplicitFacts
 from tidalog.api.maintenance import Job, Maintenance, newly_explicit, no_longer_explicit
 from tidalog.api.merged import composed
@@ -32,9 +32,7 @@ from tidalog.maintain.counters import Counters
 from tidalog.maintain.delta import PredicateDelta
 from tidalog.maintain.equality.affected import Overdeletion
 from tidalog.maintain.equality.merging import merged
-from tidalog.maintain.equality.relations import (
-    Table,
-)
+from tidalog.maintain.equality.relations import EqualTerms, Table
 from tidalog.maintain.maintainer import Outcome as Step
 from tidalog.maintain.materialise import NO_LIMITS, check_constraints, materialise
 from tidalog.model.facts import Ids
@@ -46,6 +44,8 @@ _X, _Y = Variable("x"), Variable("y")
 _FROM_SCRATCH = 64
 """More new pairs than this are merged before everything is derived again, if everything was derived."""
 _ROUNDS = 3
+_FEW = 64
+"""Pairs up to which facts that make terms equal enter the engine before these are merged."""
 
 
 @dataclass
@@ -63,6 +63,7 @@ class EqualMaintenance(Maintenance):
     ) -> None:
         super().__init__(engine, program, functions)
         self._overdeletion: Overdeletion | None = None
+        self._pairs: GivenPairs | None = None
 
     def apply(
         self, job: Job, analysis: Analysis, before: Analysis | None = None, diff: RuleDiff | None = None
@@ -75,11 +76,17 @@ class EqualMaintenance(Maintenance):
         change = facts.change(update)
         split = self._split(facts, change, analysis, before)
         with self._whole(before) as steps:
-            first = facts.after(change, split)
+            first, entering = facts.after(change, split)
             steps.classes.add(split, {})
-            first.insertions = [*first.insertions, *facts.constants(self._constants(analysis, before, diff))]
+            constants = facts.constants(self._constants(analysis, before, diff))
+            pairs = self._given_pairs(analysis)
+            many = len(self._joined(pairs, facts, entering)) > _FEW
+            coming = [] if many else facts.entered(entering)
+            first = EncodedUpdate(first.deletions, [*first.insertions, *constants, *coming])
             self._step(steps, first, job, analysis, before, diff, had_classes)
             self._merge(steps, facts, job, analysis)
+            if many:
+                self._enter(steps, facts, job, analysis, pairs, entering)
             self.maintainer.check_constraints()
         return self._outcome(job, steps, facts, change, analysis, diff)
 
@@ -148,6 +155,45 @@ class EqualMaintenance(Maintenance):
             steps.classes.add(going, coming)
             self._step(steps, update, job, analysis, None, None, True)
             new = None
+
+    def _given_pairs(self, analysis: Analysis) -> GivenPairs:
+        known = self._pairs
+        if known is None or known.rules is not analysis.rules:
+            known = self._pairs = GivenPairs(self.engine, analysis)
+        return known
+
+    def _joined(self, pairs: GivenPairs, facts: EqualFacts, entering: Mapping[str, Table]) -> Table:
+        """What facts that enter the engine make equal among themselves."""
+        found, joined = [np.empty((0, 2), np.int32)], EqualTerms()
+        while True:
+            over = {name: joined.of_rows(facts.equal.of_rows(table)) for name, table in entering.items()}
+            new = pairs.pairs(facts.by_relation(over, pairs.relations))
+            if not len(new):
+                return np.concatenate(found)
+            found.append(new)
+            joined = EqualTerms()
+            joined.replace({}, merged(joined, np.concatenate(found), self.engine.dictionary)[1])
+
+    def _enter(
+        self,
+        steps: _Steps,
+        facts: EqualFacts,
+        job: Job,
+        analysis: Analysis,
+        pairs: GivenPairs,
+        entering: Mapping[str, Table],
+    ) -> None:
+        """Inserts facts of which many make terms equal, once these are merged."""
+        new = self._joined(pairs, facts, entering)
+        update = EncodedUpdate()
+        if len(new):
+            going, coming = merged(self.engine.equal, new, self.engine.dictionary)
+            refuse_names(coming, analysis, self.engine)
+            update = facts.merge(going, coming)
+            steps.classes.add(going, coming)
+        update = EncodedUpdate(update.deletions, [*update.insertions, *facts.entered(entering)])
+        self._step(steps, update, job, analysis, None, None, True)
+        self._merge(steps, facts, job, analysis)
 
     # --- what falls apart ---------------------------------------------------------------------------
 
@@ -235,12 +281,15 @@ def materialise_equal(
     """Derives everything from explicit facts without classes, and merges equal terms.  After an error nothing
     is derived."""
     analysis, given = compiled.analysis, ExplicitFacts()
+    engine.forget_derived()
     facts = EqualFacts(engine, analysis.triples)
     with engine.savepoint():
         for part in facts.constants(ids_of_constants(engine, analysis.rules)):
             engine.insert(part.predicate, part.columns, part.count)
+    pairs = GivenPairs(engine, analysis)
     for _ in range(_ROUNDS):
-        _merge_given(engine, analysis, facts, given)
+        while len(new := pairs.of_all()):
+            _merge_into(engine, analysis, facts, given, new)
         run = materialise(
             engine, compiled, functions=functions, limits=limits, progress=progress, checked=False
         )
@@ -258,13 +307,6 @@ def materialise_equal(
         EqualMaintenance(engine, compiled, functions).settle(job, analysis, new)
     check_constraints(engine, analysis.constraints)
     return run
-
-
-def _merge_given(engine: EmbeddedEngine, analysis: Analysis, facts: EqualFacts, given: ExplicitFacts) -> None:
-    """Merges what explicit facts say alone, so that nothing is derived twice for it."""
-    new = all_pairs(engine, analysis)
-    if len(new):
-        _merge_into(engine, analysis, facts, given, new)
 
 
 def _merge_into(
