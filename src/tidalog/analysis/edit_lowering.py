@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from tidalog.analysis.declarations import warn_of_constants
 from tidalog.analysis.diagnostics import DuplicateRuleName, UnusedParameter, locate, text_position
 from tidalog.analysis.draft import Draft, Use, WorkingRule
+from tidalog.analysis.equality import keep_modulo_equality
 from tidalog.analysis.functions import check_functions, read_parentheses
 from tidalog.analysis.normal import NormalRule
 from tidalog.analysis.normalise import expand_rules, normalise_rules
@@ -62,6 +63,7 @@ def lower_new(draft: Draft, graph: RuleGraph, leaving: Container[str], fixed: Ma
     known = set(draft.uses)
     check_arity(draft)
     refuse_reserved_names(draft)
+    keep_modulo_equality(draft)
     if draft.layout.active:
         draft.rules = [w.with_rule(special_rule(w.rule, draft.layout)) for w in draft.rules]
     if not known.issuperset(draft.uses):

@@ -30,6 +30,7 @@ from tidalog.analysis.edit_lowering import (
     lower_new,
     uses_triples,
 )
+from tidalog.analysis.equality import check_equality
 from tidalog.analysis.model import Analysis, PredicateInfo
 from tidalog.analysis.normal import NormalRule
 from tidalog.analysis.parameters import substitute_parameters
@@ -174,6 +175,7 @@ class EditedProgram:
         undo = self._apply(chosen, leaving, lowered)
         try:
             self._check_strata(draft, undo.graph)
+            check_equality(draft, self._derivers)
             known = {error.key for error in errors}
             found = [*errors, *(d for d in draft.diagnostics if d.key not in known)]
             warnings = refuse_errors(about_the_change(found, [entry.rule for entry in chosen]))
@@ -382,6 +384,9 @@ class EditedProgram:
             for number in sorted(suspected)
         ]
         check_stratification(draft, components)
+
+    def _derivers(self, predicate: str) -> list[NormalRule]:
+        return [self.graph.rules[name] for name in self.graph.derivers(predicate)]
 
     def _fixed(self, routed: Sequence[Fact], layout: Layout) -> tuple[dict[str, int], frozenset[str]]:
         """The predicates that exist independently of the rules, with their arities; and those of them that

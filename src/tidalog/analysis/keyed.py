@@ -22,6 +22,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from tidalog.analysis.draft import Draft, WorkingRule
+from tidalog.analysis.equality import refuse_equality
 from tidalog.analysis.functions import read_parentheses
 from tidalog.analysis.parameters import substitute_parameters
 from tidalog.analysis.passes import (
@@ -70,6 +71,12 @@ def keyed_program(
 ) -> KeyedProgram:
     """Raises `ProgramError` with every error of the original program."""
     analyse(program, parameters, functions)
+    refuse_equality(
+        program,
+        "keys",
+        "terms that are equal for one key would be equal for all",
+        "stream without --key, or leave @equality out",
+    )
     draft = Draft(program, parameters or {}, function_ranges(functions), facts=program.facts)
     for step in (*_LOWERING, check_arity, specialise_triples):
         step(draft)

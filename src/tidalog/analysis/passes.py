@@ -9,6 +9,7 @@ from types import MappingProxyType
 from tidalog.analysis.components import build_components
 from tidalog.analysis.declarations import check_declarations, check_fact_types, warn_of_constants
 from tidalog.analysis.draft import ArgumentRange, Draft, Use, WorkingRule
+from tidalog.analysis.equality import check_equality, derivers_of, keep_modulo_equality
 from tidalog.analysis.functions import check_functions, read_parentheses
 from tidalog.analysis.model import Analysis, PredicateInfo
 from tidalog.analysis.normal import NormalRule
@@ -108,6 +109,7 @@ PASSES: tuple[Pass, ...] = (
     check_arity,
     windows_are_defined,
     refuse_reserved_names,  # <#p> is reserved
+    keep_modulo_equality,  # constants mean their representatives
     specialise_triples,  # triple(?x, ex:p, ?y) → a relation of ex:p alone
     warn_of_undefined_predicates,
     expand_rules,  # several heads, disjunctions, aggregates in expressions → several rules
@@ -146,6 +148,7 @@ def _analysed(
     predicates = predicate_infos(program, draft.layout, draft.facts, draft.normal, draft.uses)
     components = build_components(predicates, draft.normal)
     check_stratification(draft, components)
+    check_equality(draft, derivers_of(draft.normal))
     return Analysis(
         program=program,
         rules=tuple(draft.normal),

@@ -8,6 +8,7 @@ from dataclasses import replace
 from tidalog.analysis.declarations import check_declarations
 from tidalog.analysis.diagnostics import NotPositive
 from tidalog.analysis.draft import Draft, WorkingRule
+from tidalog.analysis.equality import refuse_equality
 from tidalog.analysis.expand import expanded, has_aggregate
 from tidalog.analysis.normalise import normal_rule
 from tidalog.analysis.parameters import substitute_parameters, with_option_values
@@ -40,6 +41,12 @@ class PositiveProgram:
         self, program: Program, parameters: Mapping[str, Term], functions: RegisteredFunctions = ()
     ) -> None:
         analyse(program, parameters, functions)
+        refuse_equality(
+            program,
+            "a maintenance program",
+            "the rewritings know rules, and no classes of equal terms",
+            "`tidalog apply` maintains the program as it is, without a rewriting",
+        )
         draft = Draft(program, parameters, function_ranges(functions), facts=program.facts)
         for step in (name_rules, substitute_parameters, lower_rdf_atoms, check_declarations, check_arity):
             step(draft)

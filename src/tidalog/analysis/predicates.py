@@ -249,7 +249,8 @@ def warn_of_undefined_in_rules(draft: Draft, defined: Container[str], suggestion
     warned: set[str] = set()
     for working in draft.rules:
         for atom, in_head in placed_atoms(working.rule):
-            if in_head or atom.predicate in defined or atom.predicate in warned:
+            known = atom.predicate in defined or is_reserved(atom.predicate)
+            if in_head or known or atom.predicate in warned:
                 continue
             warned.add(atom.predicate)
             draft.report(

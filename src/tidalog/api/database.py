@@ -22,6 +22,7 @@ from typing import Final
 
 from tidalog.analysis import Analysis, RuleDiff
 from tidalog.analysis.draft import ArgumentRange
+from tidalog.analysis.equality import refuse_equality
 from tidalog.analysis.functions import with_atoms
 from tidalog.api.encoded_update import routed_facts, routed_update
 from tidalog.api.explicit_facts import ExplicitFacts
@@ -83,11 +84,13 @@ class Database(HeldState):
             witnesses = dict(state.witnesses)
             return Load(program, environment, witnesses, state.analysis, state.warnings, facts_only=True)
         evaluation_order(state.registered, program)  # raises for a cycle
+        _refuse_equality(program, state.registered)
         return self._planned(with_queries(program, state.registered), environment, facts)
 
     def plan_queries(self, registered: Registered) -> Load:
         """A load that makes these the continuous queries."""
         evaluation_order(registered, self.program)  # raises for a cycle
+        _refuse_equality(self.program, registered)
         load = self._planned(with_queries(self.program, registered), self.environment)
         load.registered = registered
         load.add(*self._newly_given(load.program.rules))
@@ -126,7 +129,8 @@ class Database(HeldState):
         before, layout = self._state, load.analysis.triples
         parts = routed_facts(load.facts, layout, self.dictionary)
         moves = fresh or not self._can_stay(load)
-        if moves or parts or load.analysis.rules != before.analysis.rules:
+        same_rules = load.analysis.rules == before.analysis.rules
+        if moves or parts or not same_rules or load.program.equalities != before.program.equalities:
             self._outdate()
         with self._atomic():
             change = self._use(load)
@@ -241,7 +245,7 @@ class Database(HeldState):
     def can_maintain(self, load: Load) -> bool:
         """Whether a load can be maintained like an update."""
         rows = sum(part.count for part in load.facts)
-        if not self.is_maintained(rows):
+        if not self.is_maintained(rows) or load.program.equalities != self.program.equalities:
             return False
         return self._can_stay(load)
 
@@ -447,6 +451,8 @@ class Database(HeldState):
             wanted = [(facts.predicate, len(facts.columns)) for facts in update.insertions]
             wanted += relations_of_rules(change.normal_added)
             splits = self.analysis.triples.splits(before.triples)
+            if splits and self.program.equalities:
+                splits = None  # an update modulo equality is several, none of which can undo a split
             if splits is not None and have_arities(self.engine, wanted):
                 return self._maintain(job, before, change, splits)
             return self._derive_again(update, before, change, job.progress)
@@ -503,6 +509,16 @@ class Database(HeldState):
             maintenance.facts,
             update.label,
             by_relation=by_relation,
+        )
+
+
+def _refuse_equality(program: Program, registered: Registered) -> None:
+    if registered:
+        refuse_equality(
+            program,
+            "a continuous query",
+            "its answers would have one representative for all terms that are equal",
+            "subscribe to the query: kb.subscribe(query, callback)",
         )
 
 

@@ -183,6 +183,20 @@ class StreamCycle(Diagnostic):
     hint = "read another stream, or what the other query reads"
 
 
+class NamesAreEqual(Diagnostic):
+    number = "T247"
+    title = "{name}, which rules name, is equal to {other}"
+    reason = "rules name {name} as a property or class, and an equality is between individuals"
+    hint = "say it of properties and classes by rules, such as {other}(?x, ?y) :- {name}(?x, ?y)"
+
+
+class LiteralsAreEqual(Diagnostic):
+    number = "W243"
+    title = "{one} and {other} are equal, and {literal} is a literal"
+    reason = "a literal is equal to nothing else: the facts are inconsistent, and the two stay apart"
+    hint = "look for what {equality} follows from"
+
+
 class OtherKnowledgeBase(Diagnostic):
     number = "T085"
     title = "these updates were read for another knowledge base"

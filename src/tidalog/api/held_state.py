@@ -11,8 +11,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
+
+import numpy as np
 
 from tidalog.analysis import Analysis, EditedProgram
+from tidalog.analysis.equality import is_individual
+from tidalog.api.equality import EqualMaintenance, materialise_equal
 from tidalog.api.load import Environment, Load, analysed, witness_of
 from tidalog.api.maintenance import Job, Maintenance
 from tidalog.api.placement import moved
@@ -31,6 +36,7 @@ from tidalog.model.errors import Diagnostic, TidalogError
 from tidalog.model.lifetimes import Lifetimes
 from tidalog.model.program import Program
 from tidalog.model.registered import Registered
+from tidalog.model.terms import Term
 from tidalog.model.update import EncodedUpdate
 from tidalog.plan.compile import CompiledProgram, compile
 from tidalog.rdf.layout import Layout
@@ -106,7 +112,8 @@ class HeldState:
         """The same, built if there is none.  Everything must be derived."""
         maintenance = self._state.maintenance
         if maintenance is None:
-            maintenance = Maintenance(self.engine, self.compiled(), self.environment.functions)
+            kind = EqualMaintenance if self.program.equalities else Maintenance
+            maintenance = kind(self.engine, self.compiled(), self.environment.functions)
             self._state = replace(self._state, maintenance=maintenance)
         return maintenance
 
@@ -148,13 +155,16 @@ class HeldState:
         self._outdate()
         state, program = self._state, self.compiled()
         lifetimes = lifetimes or state.windows.lifetimes(state.windows.now, ())
-        run = materialise(
+        if self.program.equalities:  # then there are no windows
+            derive = materialise_equal
+        else:
+            derive = partial(materialise, by_time=lifetimes is not None)
+        run = derive(
             state.engine,
             program,
             functions=state.environment.functions,
             limits=limits,
             progress=progress,
-            by_time=lifetimes is not None,
         )
         if lifetimes is not None and any(component.is_bounded for component in program.components):
             update = EncodedUpdate(lifetimes=lifetimes)
@@ -173,6 +183,14 @@ class HeldState:
             self.engine.forget_derived()
             raise
         return replace(run, uncomputed=dict(Counter(run.uncomputed) + Counter(uncomputed)))
+
+    def representative(self, term: Term) -> Term:
+        """The term that facts have for it."""
+        equal, dictionary = self.engine.equal, self.dictionary
+        if not equal or not is_individual(term):
+            return term
+        number = np.array([dictionary.id_of(term)], np.int32)
+        return dictionary.term(int(equal.of_column(number)[0]))
 
     def is_current(self, limits: Limits) -> bool:
         """Whether everything is derived, and without failed computations if the limits are strict."""
@@ -219,6 +237,8 @@ class HeldState:
         """Marks everything derived as out of date: it is derived again before it is used."""
         epoch = self._state.epoch + 1
         self._state = replace(self._state, run=None, maintenance=None, epoch=epoch, tabled=True)
+        if self.engine.equal:  # explicit facts are those that users gave again
+            self._move(self.analysis.triples)
 
     def _move(self, before: Layout) -> None:
         """Moves explicit facts to the relations of the current analysis."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,6 @@ from tidalog.api.data import DataOptions, encoded_data
 from tidalog.io.formats import FORMATS
 from tidalog.model.errors import ProgramError
 from tidalog.model.foreign_terms import foreign_term
-from tidalog.model.program import Program
 from tidalog.model.term_text import STANDARD_PREFIXES
 from tidalog.model.terms import BlankNode, Term
 from tidalog.owl.diagnostics import MalformedAxiom
@@ -25,9 +23,6 @@ from tidalog.rdf.layout import TRIPLE
 if TYPE_CHECKING:
     from tidalog.api.knowledge_base import KnowledgeBase
 
-_PREFIX: Final = re.compile(rb"(?mi)^\s*@?prefix\s+([\w-]*):\s*<([^>\s]*)>")
-_HEAD: Final = 1 << 16
-"""Prefixes are looked for in this many bytes of a file."""
 _ENDINGS: Final = tuple(ending for format in FORMATS if format.rdf for ending in format.endings)
 
 
@@ -40,33 +35,14 @@ class ReadAxioms:
 def read_axioms(source: str | os.PathLike[str], format: str | None, kb: KnowledgeBase) -> ReadAxioms:
     """The triples of a file or a text.  The knowledge base gets the prefixes that they declare."""
     if isinstance(source, str) and not _is_path(source):
-        declare(kb, _declared(source.encode()))
-        return ReadAxioms(_parsed(source, kb.program.prefixes), True)
-    path = Path(source).expanduser()
-    facts = encoded_data(kb._open(), TRIPLE, path, DataOptions(format), inserts=True).facts
-    declare(kb, _declared(head_of(path)))
-    columns = (map(kb.dictionary.term, column.tolist()) for column in facts.columns)
-    return ReadAxioms(list(zip(*columns, strict=True)), False)
-
-
-def head_of(path: Path) -> bytes:
-    if not path.is_file():
-        return b""
-    with path.open("rb") as file:
-        return file.read(_HEAD)
-
-
-def declare(kb: KnowledgeBase, prefixes: Mapping[str, str]) -> None:
-    """Gives the program prefixes that it has no other meaning for."""
-    known = {**STANDARD_PREFIXES, **kb.program.prefixes}
-    new = {name: iri for name, iri in prefixes.items() if name not in known}
-    if new:
-        kb.load(Program(prefixes=new))
-
-
-def _declared(text: bytes) -> dict[str, str]:
-    found = ((name.decode(), iri.decode("utf-8", "replace")) for name, iri in _PREFIX.findall(text))
-    return dict(found)
+        triples, prefixes = _parsed(source, kb.program.prefixes)
+        kb._learn(prefixes)
+        return ReadAxioms(triples, True)
+    given = encoded_data(kb._open(), TRIPLE, Path(source).expanduser(), DataOptions(format), inserts=True)
+    kb._learn(given.prefixes)
+    term = kb.dictionary.term
+    columns = ((map(term, column.tolist()) for column in facts.columns[:3]) for facts in given.facts)
+    return ReadAxioms([triple for parts in columns for triple in zip(*parts, strict=True)], False)
 
 
 def _is_path(source: str) -> bool:
@@ -75,18 +51,20 @@ def _is_path(source: str) -> bool:
     return source.strip().endswith(_ENDINGS) or (bool(source.strip()) and os.path.isfile(source))
 
 
-def _parsed(text: str, prefixes: Mapping[str, str]) -> list[Triple]:
+def _parsed(text: str, prefixes: Mapping[str, str]) -> tuple[list[Triple], dict[str, str]]:
+    """The triples of a text, which may use some prefixes, and the prefixes that it declares."""
     known = {**STANDARD_PREFIXES, **prefixes}
     head = "".join(f"@prefix {name}: <{iri}> .\n" for name, iri in known.items())
     lines = head.count("\n")
     try:
-        found = [quad.triple for quad in ox.parse(head + text, ox.RdfFormat.TURTLE)]
+        parser = ox.parse(head + text, ox.RdfFormat.TURTLE)
+        found = [quad.triple for quad in parser]
     except SyntaxError as error:
         line = (error.lineno or lines + 1) - lines
         why = (error.msg or "").split(": ", 1)[-1]
         hint = "write axioms in Turtle: ex:A rdfs:subClassOf ex:B ."
         raise ProgramError(MalformedAxiom(axiom=f"line {line} of the axioms", why=why, hint=hint)) from None
-    return [cast(Triple, tuple(map(foreign_term, triple))) for triple in found]
+    return [cast(Triple, tuple(map(foreign_term, triple))) for triple in found], parser.prefixes
 
 
 # --- nodes without names --------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 A query is parsed once for each text, and compiled once for each text up to the constants in its atoms: these
 and the values of parameters are put in when it runs, so `path(a, ?x)` and `path(b, ?x)` share a plan.  A
 value that analysis looks at (in a comparison, a computation, an atom over triples) is part of what is
-compiled.
+compiled.  Under `@equality` constants become representatives, and answers have every term that is equal.
 
 Invariant.  What is kept fits the analysis and the environment of the database; when one of them changes,
 compiled queries go.  Both caches drop what was used least recently.
@@ -15,7 +15,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from tidalog.analysis import Analysis, analyse_query
-from tidalog.analysis.rewrite import map_atoms, nodes
+from tidalog.analysis.equality import COMPARING, is_individual
+from tidalog.analysis.rewrite import map_atoms, map_calls, nodes
 from tidalog.api.database import Database
 from tidalog.api.load import Environment
 from tidalog.api.naming import check_query, column_names, holds_triples
@@ -56,6 +57,8 @@ class _Written:
     constants: Mapping[str, Term]
     names: list[str]
     """Of the columns."""
+    variables: tuple[tuple[int, ...], ...]
+    """The columns of each variable of the head."""
 
 
 @dataclass(slots=True)
@@ -95,6 +98,9 @@ class PreparedQueries:
         written = self._written.get(text, lambda: self._parsed(text))
         prepared = self._of_text.get((text, known_only), lambda: self._in_context(written, known_only))
         given = {**parameters, **written.constants} if written.constants else parameters
+        if database.program.equalities:
+            database.materialise(progress=progress)
+            given = {name: database.representative(term) for name, term in given.items()}
         query, values = self._compiled(written, prepared, given)
         database.materialise(progress=progress)
         found = answer(
@@ -105,7 +111,8 @@ class PreparedQueries:
             limits=database.limits,
             progress=progress,
         )
-        return written.names, Facts("", found.columns, found.rows)
+        rows = Facts("", found.columns, found.rows)
+        return written.names, database.engine.equal.expanded(rows, written.variables)
 
     def clear(self) -> None:
         """Forgets everything."""
@@ -140,8 +147,17 @@ class PreparedQueries:
             constants[name] = argument
             return Parameter(name)
 
-        template = replace(map_atoms(replace(rule, heads=()), with_parameters), heads=rule.heads)
-        return _Written(rule, template, constants, column_names(rule.heads[0]))
+        def of_call(call: Call) -> Expression:
+            if call.function not in COMPARING:
+                return call
+            individuals = tuple(parameter(one) if is_individual(one) else one for one in call.arguments)
+            return replace(call, arguments=individuals)
+
+        body = map_calls(map_atoms(replace(rule, heads=()), with_parameters), of_call)
+        template = replace(body, heads=rule.heads)
+        return _Written(
+            rule, template, constants, column_names(rule.heads[0]), tuple(_columns_of_variables(rule))
+        )
 
     def _in_context(self, written: _Written, known_only: bool) -> _Prepared:
         assert self._analysis is not None
@@ -173,6 +189,14 @@ class PreparedQueries:
         rules = analyse_query(self._analysis, rule, parameters, self._environment.arguments)
         # Hidden relations are named after rules: no name may be one of the program's.
         return compile_query([replace(normal, name=f"(query) {normal.name}") for normal in rules])
+
+
+def _columns_of_variables(rule: Rule) -> Iterator[tuple[int, ...]]:
+    found: dict[Variable, list[int]] = {}
+    for column, argument in enumerate(rule.heads[0].arguments):
+        if isinstance(argument, Variable):
+            found.setdefault(argument, []).append(column)
+    return map(tuple, found.values())
 
 
 def _free(template: Rule, analysis: Analysis) -> Iterator[str]:

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
 from tidalog.api.database import Database
+from tidalog.api.diagnostics import LiteralsAreEqual
+from tidalog.api.equal_terms import equal_literals
 from tidalog.api.naming import holds_triples, known_predicate, user_predicates
 from tidalog.api.relations import count_of, rows_of
 from tidalog.api.results import Result, decoded_result
 from tidalog.api.stats import Stats
 from tidalog.engine.dictionary import Dictionary
 from tidalog.engine.limits import RunStats
+from tidalog.maintain.equality.relations import distinct, table_of
+from tidalog.maintain.equality.relations import facts_of as facts_of_table
 from tidalog.maintain.uncomputed import example_of
 from tidalog.model.facts import Facts, Ids
 from tidalog.model.lifetimes import NEVER_TIME
+from tidalog.model.term_text import term_text
 from tidalog.model.window_times import LAST
 from tidalog.rdf.ntriples import ntriples_text
 
@@ -29,6 +34,27 @@ def facts_of(database: Database, predicate: str, explicit: bool | None) -> Facts
     """The facts of a predicate: all, only the explicit ones, or only those that are not."""
     name = known_predicate(predicate, database.analysis)
     return rows_of(database.engine, database.analysis, name, explicit)
+
+
+def representing(database: Database, facts: Facts) -> Facts:
+    """Facts with a representative for each class of equal terms."""
+    table = distinct(database.engine.equal.of_rows(table_of(facts)))
+    return facts_of_table(facts.predicate, table)
+
+
+def literals_that_are_equal(database: Database) -> Iterator[LiteralsAreEqual]:
+    """A warning for each pair of terms that are equal, of which one is a literal."""
+    if database.run is None:
+        return
+    term, analysis = database.dictionary.term, database.analysis
+    seen: set[frozenset[int]] = set()
+    for name, one, other in equal_literals(database.engine, analysis):
+        if frozenset((one, other)) in seen:
+            continue
+        seen.add(frozenset((one, other)))
+        texts = [term_text(term(number)) for number in (one, other)]
+        literal = texts[0] if database.dictionary.is_literal(np.array([one], np.int32))[0] else texts[1]
+        yield LiteralsAreEqual(one=texts[0], other=texts[1], literal=literal, equality=analysis.label(name))
 
 
 def result_of(

@@ -21,7 +21,16 @@ from tidalog.api.plans import program_plan
 from tidalog.api.prepared import PreparedQueries
 from tidalog.api.profile import Profile, profile_of
 from tidalog.api.progress import ProgressOption, bar_for
-from tidalog.api.queries import argument_names, expiries_of, facts_of, result_of, stats_of, written_table
+from tidalog.api.queries import (
+    argument_names,
+    expiries_of,
+    facts_of,
+    literals_that_are_equal,
+    representing,
+    result_of,
+    stats_of,
+    written_table,
+)
 from tidalog.api.rdf_export import write_statements
 from tidalog.api.relations import count_of, explicit_rows
 from tidalog.api.results import Result
@@ -131,8 +140,12 @@ class Reader:
             return database.materialise(limits, progress if callable(progress) else bar.run_callback)
 
     @locked
-    def facts(self, predicate: str, explicit: bool | None = None, *, expiry: bool = False) -> Result:
+    def facts(
+        self, predicate: str, explicit: bool | None = None, *, expiry: bool = False, expand: bool = True
+    ) -> Result:
         """The facts of a predicate: all, only the explicit ones, or only those that are derived alone.
+
+        With `expand=False` a term that is equal to others (`@equality`) stands for all of them.
 
         With `expiry` a last column says when each of them will go if nothing else comes; null: never, or not
         known, because what it follows from is not kept by expiries (`docs/windows.md`).
@@ -141,6 +154,8 @@ class Reader:
         if explicit is not True:
             self.materialise()
         found = facts_of(database, predicate, explicit)
+        if not expand:
+            found = representing(database, found)
         if expiry and explicit is not True and database.windows:
             database.learn_expiries(found.predicate, self._options)
             found = facts_of(database, predicate, explicit)
@@ -292,7 +307,8 @@ class Reader:
     @locked
     def warnings(self) -> tuple[Diagnostic, ...]:
         """Warnings about the program."""
-        return (*self._text_warnings, *self._open().warnings)
+        database = self._open()
+        return (*self._text_warnings, *database.warnings, *literals_that_are_equal(database))
 
     @property
     @locked

@@ -119,6 +119,7 @@ def joined(old: Program, new: Program) -> Program:
         outputs=_added(old.outputs, new.outputs),
         declarations=_added(old.declarations, new.declarations),
         windows=_added(old.windows, new.windows),
+        equalities=_added(old.equalities, new.equalities),
         parameters=MappingProxyType({**old.parameters, **new.parameters}),
         queries_triples=old.queries_triples,
     )

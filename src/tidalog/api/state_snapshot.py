@@ -7,6 +7,7 @@ from importlib.metadata import version
 
 import numpy as np
 
+from tidalog.api.equality import EqualMaintenance
 from tidalog.api.load import analysed, witness_of
 from tidalog.api.maintenance import Maintenance
 from tidalog.api.placement import can_stay, moved, relations_of
@@ -16,6 +17,7 @@ from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.functions import is_native
 from tidalog.engine.limits import RunStats
 from tidalog.lang import parse, print_program
+from tidalog.maintain.equality.relations import classes_of
 from tidalog.maintain.windows.saved import restored as restored_windows
 from tidalog.maintain.windows.saved import saved
 from tidalog.model.facts import Ids
@@ -53,6 +55,7 @@ def restored(state: State, snapshot: Snapshot) -> State:
     meta, is_old = snapshot.meta, snapshot.format < FORMAT
     engine = EmbeddedEngine() if is_old else state.engine
     snapshot.fill(engine)
+    engine.equal = classes_of(engine)
     into, ids = (state.engine, _migrated(engine, state.engine, snapshot.format)) if is_old else (None, None)
     program, registered = parse(meta.text("program"), meta.text("name")), NO_QUERIES
     term = state.engine.dictionary.term
@@ -106,7 +109,8 @@ def _with_ranks(state: State, unranked: set[str]) -> State:
     """Ids are ranks, except in the components that say otherwise."""
     if not unranked:
         return state
-    maintenance = Maintenance(state.engine, compile(state.analysis, is_native), state.environment.functions)
+    kind = EqualMaintenance if state.program.equalities else Maintenance
+    maintenance = kind(state.engine, compile(state.analysis, is_native), state.environment.functions)
     for component in maintenance.maintainer.components:
         component.in_rank_order = component.name not in unranked
     return replace(state, maintenance=maintenance)

@@ -15,6 +15,7 @@ from tidalog.engine.compaction import compact_ids, compact_rows
 from tidalog.engine.derivation_counts import DerivationCounts
 from tidalog.engine.dictionary import Dictionary
 from tidalog.engine.dictionary_kernels import Terms
+from tidalog.engine.equal_terms import EqualTerms
 from tidalog.engine.expiries import ExpiryStore
 from tidalog.engine.fact_kernels import Facts as FactArrays
 from tidalog.engine.facts import FactStore
@@ -50,6 +51,8 @@ class EmbeddedEngine:
         self.log = UndoLog()
         self.counts = DerivationCounts()
         self.expiries = ExpiryStore()
+        self.equal = EqualTerms()
+        """Terms that stand for others (`maintain.equality`)."""
         self.names: list[str] = []
         self.arities: list[int] = []
         self._numbers: dict[str, int] = {}

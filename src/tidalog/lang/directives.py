@@ -31,7 +31,7 @@ from tidalog.model.terms import Double, Integer, Literal, String
 from tidalog.model.window_times import UNITS, duration_of
 
 _OF_TEXTS: Final = ("prefix", "base")
-_OF_PROGRAMS: Final = ("import", "export", "output", "parameter", "declare", "window")
+_OF_PROGRAMS: Final = ("import", "export", "output", "parameter", "declare", "window", "equality")
 DIRECTIVES: Final = (*_OF_TEXTS, *_OF_PROGRAMS)
 OF_PROGRAMS: Final = re.compile(rf"@({'|'.join(_OF_PROGRAMS)})\b")
 """A directive that only a program has."""
@@ -59,6 +59,7 @@ class DirectiveReader:
         self.outputs: list[str] = []
         self.declarations: list[Declaration] = []
         self.windows: list[Window] = []
+        self.equalities: list[str] = []
         self.parameters: dict[str, Expression | None] = {}
 
     def take(self, directive: Node, offset: int) -> None:
@@ -84,6 +85,10 @@ class DirectiveReader:
                 predicates = [builder.iri(_predicate(child)) for child in children]
                 if len(self.errors) == before:
                     self.outputs += predicates
+            case "equality":
+                predicates = [builder.iri(_predicate(child)) for child in children]
+                if len(self.errors) == before:
+                    self.equalities += (p for p in predicates if p not in self.equalities)
             case "parameter":
                 self._parameter(builder, children)
             case "declare":

@@ -76,7 +76,7 @@ class _Formatter:
             return [self.printer.fact(plain)]
         directives = reader.directives
         collected = (directives.imports, directives.exports, directives.outputs)
-        described = (directives.declarations, directives.windows)
+        described = (directives.declarations, directives.windows, directives.equalities)
         for list_of_kind in (reader.rules, reader.facts, *collected, *described):
             list_of_kind.clear()
         prefixes, base, known = dict(reader.names.declared), reader.names.base, set(directives.parameters)
@@ -89,6 +89,7 @@ class _Formatter:
             *(self.printer.output(predicate) for predicate in directives.outputs),
             *(self.printer.declaration(declaration) for declaration in directives.declarations),
             *(self.printer.window(window) for window in directives.windows),
+            *(self.printer.equality(predicate) for predicate in directives.equalities),
             *(
                 self.printer.parameter(name, value)
                 for name, value in directives.parameters.items()

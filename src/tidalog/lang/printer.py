@@ -232,6 +232,9 @@ class Printer:
     def output(self, predicate: str) -> str:
         return f"@output {self.writer.predicate(predicate)} ."
 
+    def equality(self, predicate: str) -> str:
+        return f"@equality {self.writer.predicate(predicate)} ."
+
     def parameter(self, name: str, value: Expression | None) -> str:
         return (
             f"@parameter ${name} ." if value is None else f"@parameter ${name} = {self.expression(value)} ."
@@ -248,6 +251,7 @@ class Printer:
             [self.parameter(name, value) for name, value in program.parameters.items()],
             aligned([self.declaration(declaration) for declaration in program.declarations]),
             [self.window(window) for window in program.windows],
+            [self.equality(predicate) for predicate in program.equalities],
             [self.binding("import", binding) for binding in program.imports],
             [self.fact(fact) for fact in program.facts],
             [self.rule(rule) for rule in program.rules],

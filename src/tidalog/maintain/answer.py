@@ -70,13 +70,22 @@ def answer(
     functions: Mapping[str, PythonFunction] = NO_FUNCTIONS,
     limits: Limits = NO_LIMITS,
     progress: ProgressCallback | None = None,
+    given: Sequence[Facts] = (),
 ) -> Answer:
-    """The answers to a query, in which some terms stand for other `values`.  Facts leave no trace; terms that
-    were computed stay in the dictionary, for the answer names them."""
+    """The answers to a query, in which some terms stand for other `values`; facts of hidden relations may be
+    `given` for it.  Facts leave no trace; terms that were computed stay in the dictionary, for the answer
+    names them."""
     if not isinstance(query, CompiledQuery):
         query = compile_query(query)
     return answer_in_stages(
-        engine, [query], _nothing, values=values, functions=functions, limits=limits, progress=progress
+        engine,
+        [query],
+        _nothing,
+        values=values,
+        functions=functions,
+        limits=limits,
+        progress=progress,
+        hidden=given,
     )
 
 
@@ -93,9 +102,10 @@ def answer_in_stages(
     functions: Mapping[str, PythonFunction] = NO_FUNCTIONS,
     limits: Limits = NO_LIMITS,
     progress: ProgressCallback | None = None,
+    hidden: Sequence[Facts] = (),
 ) -> Answer:
     """The answers of the last of several queries.  `given` makes facts of the answers of each one before it,
-    which the later ones read."""
+    which the later ones read.  Facts of `hidden` relations are there for all of them."""
     engine.spare_memory(limits.max_memory)
     runner = Runner(engine, limits, progress, counting=False)
     runner.components = 1
@@ -110,6 +120,8 @@ def answer_in_stages(
     evaluation = SemiNaive(engine, runner, functions, catalogue=catalogue, statistics=statistics)
     savepoint = engine.savepoint()
     try:
+        for facts in hidden:
+            engine.insert(facts.predicate, facts.columns, facts.count)
         for number, query in enumerate(stages, 1):
             for component in query.components:
                 evaluation.run_component(component)

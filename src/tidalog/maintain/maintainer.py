@@ -150,16 +150,17 @@ class Maintainer:
         analysis: Analysis | None = None,
         diff: ComponentDiff | None = None,
         splits: Sequence[SplitOff] = (),
+        checked: bool = True,
     ) -> Outcome:
         """Applies an update, whole or not at all.  With an `analysis` the rules are those of it from here on;
         `diff` says how it differs, if that is known.  It lays facts out as the one before, except that some
-        relations are split off others."""
+        relations are split off others.  Constraints are checked unless they will be later."""
         with self.engine.savepoint() as savepoint:
             if analysis is None:
-                return self._apply(savepoint, update, upcoming, limits, progress)
+                return self._apply(savepoint, update, upcoming, limits, progress, checked=checked)
             diff = diff or diff_of_analyses(self.program.analysis, analysis)
             change = self._edit(savepoint, analysis, diff, splits)
-            outcome = self._apply(savepoint, update, upcoming, limits, progress, change)
+            outcome = self._apply(savepoint, update, upcoming, limits, progress, change, checked=checked)
         for component in change.edited:
             component.end_edit()
         return outcome
@@ -201,6 +202,8 @@ class Maintainer:
         limits: Limits,
         progress: ProgressCallback | None,
         rules: EditPlan | None = None,
+        *,
+        checked: bool,
     ) -> Outcome:
         start = time.perf_counter()
         engine, marks, expiring = self.engine, self.marks, self._expiring
@@ -241,7 +244,7 @@ class Maintainer:
                         worklist.add(expiring.readers(predicate))
                 runner.look_at(txn)
             runner.look_at(txn)
-            if self._constraints:
+            if self._constraints and checked:
                 names = (name for component in touched for name in component.predicates)
                 check_constraints(engine, [self._constraints[n] for n in names if n in self._constraints])
             marks.end(counters)
@@ -259,6 +262,10 @@ class Maintainer:
                 component.ids_have_changed()
         counters.seconds = time.perf_counter() - start
         return Outcome(found, counters, txn.ignored, touched, chosen, runner.stats.uncomputed)
+
+    def check_constraints(self) -> None:
+        """Raises `RunError` if a constraint is violated."""
+        check_constraints(self.engine, list(self._constraints.values()))
 
     def _change_explicit(self, txn: Transaction) -> None:
         """Facts of predicates that no rule derives."""

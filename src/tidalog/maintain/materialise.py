@@ -42,10 +42,11 @@ def materialise(
     limits: Limits = NO_LIMITS,
     progress: ProgressCallback | None = None,
     by_time: bool = False,
+    checked: bool = True,
 ) -> RunStats:
     """Derives everything from the explicit facts; facts derived before are dropped.  On any error the
     explicit facts are as before and nothing is derived.  `by_time`: facts go by time, so bounded components
-    wait for an update that says when."""
+    wait for an update that says when.  Constraints are checked, unless they will be later."""
     compiled = compiled_program(program)
     engine.forget_derived()
     engine.executed = Executed()
@@ -65,7 +66,8 @@ def materialise(
             runner.component = len(compiled.components)
             for constraint in compiled.constraints:
                 evaluation.run_component(constraint)
-            check_constraints(engine, compiled.analysis.constraints)
+            if checked:
+                check_constraints(engine, compiled.analysis.constraints)
             return runner.finish()
     except KeyboardInterrupt:
         raise RunError(Interrupted(where=runner.where)) from None

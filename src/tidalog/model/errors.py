@@ -12,6 +12,7 @@ reused:
     T150–T169  declarations and types
     T170–T189  windows and time
     T220–T239  SPARQL
+    T240–T249  equality
 """
 
 from __future__ import annotations

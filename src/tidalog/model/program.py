@@ -230,6 +230,8 @@ class Program:
     outputs: tuple[str, ...] = ()
     declarations: tuple[Declaration, ...] = ()
     windows: tuple[Window, ...] = ()
+    equalities: tuple[str, ...] = ()
+    """The predicates whose facts say that two terms are the same individual (`@equality`)."""
     parameters: Mapping[str, Expression | None] = field(default_factory=lambda: MappingProxyType({}))
     queries_triples: bool = False
     """Whether continuous queries read triples: `ex:p(a, b)` is one then, also where nothing has `triple`."""

@@ -119,6 +119,25 @@ def held_rows(table: Ids, layout: Layout, terms: Terms) -> Iterator[tuple[Rows, 
         yield rows, Facts(relation, [table[rows, c] for c in columns], len(rows))
 
 
+def places(table: Ids, layout: Layout, terms: Terms) -> Iterator[tuple[Rows, Facts]]:
+    """The same at a cost that follows the triples: only relations that can hold one of them."""
+    everything = np.arange(len(table))
+    yield everything, Facts(TRIPLE, [table[:, c] for c in range(3)], len(table))
+    for number, rows in _groups(table[:, 1]):
+        term = terms.term(number)
+        iri = term.value if isinstance(term, IRI) else ""
+        relation = layout.properties.get(iri)
+        if relation is not None:
+            yield rows, Facts(relation, [table[rows, 0], table[rows, 2]], len(rows))
+        if iri != RDF_TYPE or not layout.classes:
+            continue
+        for class_number, members in _groups(table[rows, 2]):
+            class_ = terms.term(class_number)
+            relation = layout.classes.get(class_.value) if isinstance(class_, IRI) else None
+            if relation is not None:
+                yield rows[members], Facts(relation, [table[rows[members], 0]], len(members))
+
+
 def members_or_pairs(
     parts: Sequence[Sequence[Ids]], iri: str, terms: Terms, *, is_class: bool = False
 ) -> tuple[list[Mask], list[int]]:

@@ -16,6 +16,7 @@ from tidalog.builtins import evaluate as value_of
 from tidalog.model.program import AGGREGATES, Aggregate, Atom, Call, Expression, Program, Rule, Variable
 from tidalog.model.terms import Term
 from tidalog.reference.clauses import Clause, NotEvaluable, aggregates_in, clauses_of, explicit_facts
+from tidalog.reference.equality import with_equality_rules
 from tidalog.reference.matching import Bindings, Facts, Row, matches, schedule
 from tidalog.reference.strata import strata
 
@@ -38,6 +39,8 @@ def evaluate(
     program without a meaning, `OverflowError` beyond `max_facts`.
     """
     by_name = _by_name(functions)
+    given = ((name, len(row)) for name, rows in (facts or {}).items() for row in list(rows)[:1])
+    program = with_equality_rules(program, given)
     clauses = clauses_of(program, parameters, by_name)
     for clause in clauses:
         for part in clause.parts:

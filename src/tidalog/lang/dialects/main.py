@@ -98,6 +98,7 @@ class MainReader:
             outputs=tuple(directives.outputs),
             declarations=tuple(directives.declarations),
             windows=tuple(directives.windows),
+            equalities=tuple(directives.equalities),
             parameters=MappingProxyType(dict(directives.parameters)),
             source=self.source,
         )
