@@ -169,6 +169,13 @@ class StreamCycle(Diagnostic):
     hint = "read another stream, or what the other query reads"
 
 
+class ViolatedByTime(Diagnostic):
+    number = "W260"
+    title = "time has violated constraint {rule} {times}"
+    reason = "for example {examples}"
+    hint = "it refuses nothing until it holds again; take the facts away that make it true"
+
+
 class OtherKnowledgeBase(Diagnostic):
     number = "T085"
     title = "these updates were read for another knowledge base"

@@ -18,6 +18,7 @@ from tidalog.api.placement import moved
 from tidalog.api.state import State
 from tidalog.api.state_snapshot import meta_of, restored
 from tidalog.api.timed_changes import with_windows
+from tidalog.api.violations import Names, report, violated_of
 from tidalog.engine.dictionary import Dictionary
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.functions import is_native
@@ -40,6 +41,8 @@ class HeldState:
         self._state = State()
         self._compiled: CompiledProgram | None = None
         """The program that was compiled last."""
+        self._allowed: Names | None = None
+        """Constraints that the change under way may violate, if these are not those that are violated."""
 
     # --- what it holds ------------------------------------------------------------------------------
 
@@ -129,6 +132,26 @@ class HeldState:
         """The continuous queries."""
         return self._state.registered
 
+    @property
+    def violated(self) -> Names:
+        """The constraints that time has violated."""
+        return self._state.violated
+
+    @property
+    def allowed(self) -> Names:
+        """The constraints that a change may violate."""
+        return self._state.violated if self._allowed is None else self._allowed
+
+    def _note_violated(self) -> None:
+        """Everything is derived: what was allowed may be so or not."""
+        names = self.allowed
+        if not names:
+            return
+        found = violated_of(self.engine, names)
+        report(self.engine, self.analysis.constraints, found - self._state.violated)
+        if found != self._state.violated:
+            self._state = replace(self._state, violated=found)
+
     # --- derive and ask -----------------------------------------------------------------------------
 
     def materialise(self, limits: Limits | None = None, progress: ProgressCallback | None = None) -> RunStats:
@@ -145,8 +168,10 @@ class HeldState:
             functions=state.environment.functions,
             limits=limits,
             progress=progress,
+            allowed=self.allowed,
         )
         self._state = replace(self._state, run=run)
+        self._note_violated()
         return run
 
     def is_current(self, limits: Limits) -> bool:

@@ -24,7 +24,7 @@ from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.limits import Limits, ProgressCallback
 from tidalog.maintain.choose import Options
 from tidalog.maintain.maintainer import Maintainer
-from tidalog.maintain.materialise import NO_LIMITS
+from tidalog.maintain.materialise import NO_LIMITS, Judge, check_constraints
 from tidalog.maintain.transaction import PredicateDelta
 from tidalog.model.update import EncodedUpdate
 from tidalog.plan.compile import CompiledProgram
@@ -41,6 +41,7 @@ class Job:
     options: Options = DEFAULT
     limits: Limits = NO_LIMITS
     progress: ProgressCallback | None = None
+    judge: Judge = check_constraints
 
 
 class Maintenance:
@@ -77,6 +78,7 @@ class Maintenance:
             progress=job.progress,
             analysis=analysis if changed else None,
             diff=None if diff is None else diff.components,
+            judge=job.judge,
         )
         self.choices.note(outcome.touched, label)
         found = user_changes(self.engine, analysis, outcome.delta, before)

@@ -27,7 +27,7 @@ from tidalog.maintain.counters import Counters
 from tidalog.maintain.delta import Deltas
 from tidalog.maintain.expiring import Expiring
 from tidalog.maintain.marks import Marks, Parts
-from tidalog.maintain.materialise import NO_LIMITS, check_constraints, compiled_program
+from tidalog.maintain.materialise import NO_LIMITS, Judge, check_constraints, compiled_program
 from tidalog.maintain.registry import AUTO
 from tidalog.maintain.rule_edit import EditPlan, begin_change, give_rules_facts, plan_edit
 from tidalog.maintain.runner import Interrupted, Runner
@@ -148,15 +148,16 @@ class Maintainer:
         progress: ProgressCallback | None = None,
         analysis: Analysis | None = None,
         diff: ComponentDiff | None = None,
+        judge: Judge = check_constraints,
     ) -> Outcome:
         """Applies an update, whole or not at all.  With an `analysis` the rules are those of it from here on;
         it lays facts out as the one before.  `diff` says how it differs, if that is known."""
         with self.engine.savepoint() as savepoint:
             if analysis is None:
-                return self._apply(savepoint, update, upcoming, limits, progress)
+                return self._apply(savepoint, update, upcoming, limits, progress, judge)
             diff = diff or diff_of_analyses(self.program.analysis, analysis)
             change = self._edit(savepoint, analysis, diff)
-            outcome = self._apply(savepoint, update, upcoming, limits, progress, change)
+            outcome = self._apply(savepoint, update, upcoming, limits, progress, judge, change)
         for component in change.edited:
             component.end_edit()
         return outcome
@@ -194,6 +195,7 @@ class Maintainer:
         upcoming: Sequence[EncodedUpdate],
         limits: Limits,
         progress: ProgressCallback | None,
+        judge: Judge,
         rules: EditPlan | None = None,
     ) -> Outcome:
         start = time.perf_counter()
@@ -237,7 +239,7 @@ class Maintainer:
             runner.look_at(txn)
             if self._constraints:
                 names = (name for component in touched for name in component.predicates)
-                check_constraints(engine, [self._constraints[n] for n in names if n in self._constraints])
+                judge(engine, [self._constraints[n] for n in names if n in self._constraints])
             marks.end(counters)
         except KeyboardInterrupt:
             raise RunError(Interrupted(where=runner.where)) from None

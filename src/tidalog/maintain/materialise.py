@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from tidalog.analysis import Analysis
 from tidalog.analysis.normal import NormalRule
@@ -41,9 +41,10 @@ def materialise(
     functions: Mapping[str, PythonFunction] = NO_FUNCTIONS,
     limits: Limits = NO_LIMITS,
     progress: ProgressCallback | None = None,
+    allowed: Collection[str] = (),
 ) -> RunStats:
     """Derives everything from the explicit facts; facts derived before are dropped.  On any error the
-    explicit facts are as before and nothing is derived."""
+    explicit facts are as before and nothing is derived.  `allowed`: constraints that may be violated."""
     compiled = compiled_program(program)
     engine.forget_derived()
     engine.executed = Executed()
@@ -62,7 +63,7 @@ def materialise(
             runner.component = len(compiled.components)
             for constraint in compiled.constraints:
                 evaluation.run_component(constraint)
-            check_constraints(engine, compiled.analysis.constraints)
+            check_constraints(engine, compiled.analysis.constraints, allowed)
             return runner.finish()
     except KeyboardInterrupt:
         raise RunError(Interrupted(where=runner.where)) from None
@@ -73,20 +74,27 @@ def compiled_program(program: Analysis | CompiledProgram) -> CompiledProgram:
     return compile(program, is_native) if isinstance(program, Analysis) else program
 
 
-def check_constraints(engine: EmbeddedEngine, constraints: Sequence[NormalRule]) -> None:
+Judge = Callable[[EmbeddedEngine, Sequence[NormalRule]], None]
+"""Raises if an update is refused because of these constraints, which it may have changed."""
+
+
+def check_constraints(
+    engine: EmbeddedEngine, constraints: Sequence[NormalRule], allowed: Collection[str] = ()
+) -> None:
+    """Raises `RunError` (T055) for constraints that are violated, but for those that are allowed to be."""
     found: list[Diagnostic] = []
     for rule in constraints:
         name = constraint_predicate(rule.name)
         count = engine.count(name)
-        if count:
+        if count and rule.name not in allowed:
             span = rule.origin.span if rule.origin is not None else None
-            examples = _examples(engine, rule, name)
+            examples = examples_of(engine, rule, name)
             found.append(Violated(span, rule=rule.name, times=times(count), examples=examples))
     if found:
         raise RunError(found)
 
 
-def _examples(engine: EmbeddedEngine, rule: NormalRule, name: str) -> str:
+def examples_of(engine: EmbeddedEngine, rule: NormalRule, name: str) -> str:
     variables = list(dict.fromkeys(v for a in rule.atoms for v in a.arguments if isinstance(v, Variable)))
     variables += [c.variable for c in rule.computations]
     shown = [(i, v) for i, v in enumerate(variables) if not v.anonymous]
