@@ -336,12 +336,19 @@ class Database(HeldState):
         for update in job.updates:
             self.check_arities(f for f in (*update.deletions, *update.insertions) if f.predicate in sources)
             self.read_time(update)
+        for update in job.upcoming:
+            self.read_time(update)
+        maintenance = self._state.maintenance
+        if maintenance is not None:
+            maintenance.use(job.options)
         return apply_timed(
             self.windows,
             self.analysis.triples,
             job.updates,
-            lambda updates: apply(replace(job, updates=updates)),
+            lambda updates, upcoming: apply(replace(job, updates=updates, upcoming=upcoming)),
             None if self._steps is None else self._steps.journal,
+            job.upcoming,
+            None if maintenance is None else maintenance.maintainer.marks,
         )
 
     def _with_given(self, job: Job) -> Job:

@@ -62,13 +62,16 @@ class Maintenance:
     def options(self) -> Options:
         return self.maintainer.options
 
+    def use(self, options: Options) -> None:
+        if options is not self.maintainer.options:
+            self.maintainer.use(options)
+
     def apply(
         self, job: Job, analysis: Analysis, before: Analysis | None = None, diff: RuleDiff | None = None
     ) -> Outcome:
         """Applies updates as one.  With an analysis `before`, the rules change to those of `analysis`; `diff`
         says how."""
-        if job.options is not self.maintainer.options:
-            self.maintainer.use(job.options)
+        self.use(job.options)
         layout, dictionary, label = analysis.triples, self.engine.dictionary, job.updates[-1].label
         changed = before is not None and before.rules != analysis.rules
         outcome = self.maintainer.apply(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -17,7 +18,9 @@ from tidalog.api.encoded_update import net_update
 from tidalog.api.outcome import Outcome
 from tidalog.engine.dictionary import Dictionary
 from tidalog.engine.engine import EmbeddedEngine
+from tidalog.maintain.marks.base import Marks
 from tidalog.maintain.windows.changed import WindowChange, changed_windows
+from tidalog.maintain.windows.foresight import coming
 from tidalog.maintain.windows.stream_rows import Times
 from tidalog.maintain.windows.windows import TimedPlan, Windows
 from tidalog.model.errors import ProgramError, UsageError
@@ -91,12 +94,14 @@ def apply_timed(
     windows: Windows,
     layout: Layout,
     updates: Sequence[EncodedUpdate],
-    apply: Callable[[Sequence[EncodedUpdate]], Outcome],
+    apply: Callable[[Sequence[EncodedUpdate], Sequence[EncodedUpdate]], Outcome],
     outer: UndoJournal | None = None,
+    announced: Sequence[EncodedUpdate] = (),
+    marks: Marks | None = None,
 ) -> Outcome:
     """Applies updates as one: each at its own time, which moves the windows.  An `outer` journal can undo
-    that."""
-    journal, plans = UndoJournal(), list[TimedPlan]()
+    that.  `apply` gets what they do, and what the next ones do, as far as `marks` can use that."""
+    journal, plans, before = UndoJournal(), list[TimedPlan](), windows.now if windows.started else None
     try:
         for update in updates:
             check(windows, layout, update)
@@ -107,17 +112,35 @@ def apply_timed(
         net = net_update(changes) if len(changes) > 1 else changes[0]
         lives = [part for plan in plans for part in plan.lives]
         lifetimes = windows.lifetimes(plans[-1].now, lives)
-        outcome = apply([replace(net, label=updates[-1].label, lifetimes=lifetimes)])
+        if len(updates) == 1:
+            windows.commit(plans[0], updates[0], journal)
+        pace = 0 if before is None else plans[-1].now - before
+        following = list(announced)
+        if marks is not None:
+            fits = partial(_is_one, windows, layout)
+            following = coming(windows, announced, marks, plans[-1], pace, fits)
+        outcome = apply([replace(net, label=updates[-1].label, lifetimes=lifetimes)], following)
     except BaseException:
         journal.roll_back()
         raise
-    if len(updates) == 1:
-        windows.commit(plans[0], updates[0], journal)
     if outer is None:
         windows.compact()
     else:
         outer.on_rollback(journal.roll_back)
     return _with_expired(outcome, plans)
+
+
+def _is_one(windows: Windows, layout: Layout, update: EncodedUpdate) -> bool:
+    """Whether windows will take a coming update."""
+    for facts in (*update.deletions, *update.insertions):
+        stream = windows.streams.get(facts.predicate)
+        if stream is not None and facts.count and len(facts.columns) != stream.rows.arity:
+            return False
+    try:
+        check(windows, layout, update)
+    except UsageError:
+        return False
+    return True
 
 
 def check(windows: Windows, layout: Layout, update: EncodedUpdate) -> None:

@@ -20,7 +20,7 @@ from tidalog.engine.emit import RECORD_BODIES
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.maintain.component import MaintainedComponent
 from tidalog.maintain.counters import Counters
-from tidalog.maintain.marks.base import NO_IDS, Marks, Parts, Table
+from tidalog.maintain.marks.base import NO_IDS, Foresight, Marks, Parts, Table
 from tidalog.maintain.marks.next_update import coming_rows
 from tidalog.maintain.transaction import Transaction
 from tidalog.model.facts import Ids
@@ -38,6 +38,8 @@ class CompleteMarks(Marks):
     name: ClassVar[str] = "complete"
     observes: ClassVar[int] = RECORD_BODIES
     survives_rule_edits: ClassVar[bool] = False
+    looks_ahead: ClassVar[bool] = True
+    foresees: ClassVar[Foresight] = "new"
 
     def __init__(self, engine: EmbeddedEngine, look_ahead: int, *, sparing: bool = False) -> None:
         super().__init__(engine, look_ahead, sparing=sparing)
