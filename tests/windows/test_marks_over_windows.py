@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 
 import pytest
 from window_streams import RULES, SECOND, WINDOWS, Checked, Rows
@@ -51,9 +52,7 @@ class Stream(Checked):
 @pytest.mark.parametrize("marking", [m for m in MARKINGS if m != "auto"])
 @pytest.mark.parametrize("look_ahead", [0, 1, 3])
 @pytest.mark.parametrize("seed", range(12))
-def test_content_and_deltas_are_right_whatever_was_foreseen(
-    marking: str, look_ahead: int, seed: int
-) -> None:
+def test_content_and_deltas_are_right_whatever_was_foreseen(marking: str, look_ahead: int, seed: int) -> None:
     draw = random.Random(f"{marking} {look_ahead} {seed}")
     rules, windows = draw.choice(sorted(RULES)), draw.choice(sorted(WINDOWS))
     strategy = STRATEGIES[seed % len(STRATEGIES)]
@@ -77,3 +76,58 @@ def test_content_and_deltas_are_right_whatever_was_foreseen(
     else:
         for one in updates:
             checked.step(*one)
+
+
+CLOSURE = "path(?x, ?y) :- edge(?x, ?y) . path(?x, ?z) :- path(?x, ?y), edge(?y, ?z) ."
+
+
+def slides(window: str, strategy: str, marking: str) -> list[tidalog.Delta]:
+    """Facts that come once each, at a steady pace, without look-ahead."""
+    kb = tidalog.open(strategy=strategy, marking=marking)
+    kb.load(f"@window edge :- {window} . {CLOSURE}")
+    edges = [[(3 * time + n, 3 * time + n + 1) for n in range(3)] for time in range(1, 20)]
+    return [kb.apply(tidalog.Update(time=t, insertions={"edge": rows})) for t, rows in enumerate(edges, 1)]
+
+
+@pytest.mark.parametrize("marking", ["paper", "linked"])
+@pytest.mark.parametrize("strategy", ["bf", "fbf", "ranked"])
+@pytest.mark.parametrize("window", ["range 1s", "range 4s", "range 6s step 2s", "tumbling 5s"])
+def test_at_a_steady_pace_what_is_foreseen_expires(window: str, strategy: str, marking: str) -> None:
+    deltas = slides(window, strategy, marking)
+    for delta, following in pairwise(deltas[1:]):
+        assert delta.counters.marks_explicit == len(following["edge"].expired)
+    if marking == "linked" or window == "range 1s":
+        assert any(delta.counters.marks_implicit for delta in deltas)
+
+
+@pytest.mark.parametrize("strategy", ["auto", "ranked", "dred"])
+def test_what_lives_for_one_step_leaves_without_joins(strategy: str) -> None:
+    with_marks, without = (slides("range 1s", strategy, marking)[5:] for marking in ("complete", "none"))
+    cost, before = (sum(d.counters.derivations for d in deltas) for deltas in (with_marks, without))
+    assert 2 * cost <= before
+    assert all(len(delta["path"].expired) == 6 for delta in with_marks)
+    longer = slides("range 3s", strategy, "complete")
+    assert not any(delta.counters.marks_explicit for delta in longer), "nothing is recorded for later"
+
+
+def test_the_profile_has_the_marks() -> None:
+    kb = tidalog.open(strategy="ranked", marking="complete")
+    kb.load(f"@window edge :- range 1s . {CLOSURE}")
+    for time in (1, 2):
+        rows = [(10 * time, 10 * time + 1), (10 * time + 1, 10 * time + 2)]
+        kb.apply(tidalog.Update(time=time, insertions={"edge": rows}))
+    assert [part.marked for part in kb.profile()] == [3]
+    assert "marked" in repr(kb.profile())
+    kb.advance(10)
+    assert [part.marked for part in kb.profile()] == [0]
+    assert "marked" not in repr(kb.profile())
+
+
+def test_an_announced_update_is_what_it_does_at_its_time() -> None:
+    """DRed keeps its marks only if the next update is the announced one: with what expires by then."""
+    kb = tidalog.open(strategy="dred", marking="paper")
+    kb.load(f"@window edge :- range 1s . {CLOSURE}")
+    updates = [tidalog.Update(time=t, insertions={"edge": [(t, t + 1), (t, t + 2)]}) for t in range(1, 9)]
+    deltas = list(kb.stream(updates))[2:]
+    assert all(delta["path"].expired for delta in deltas)
+    assert not any(delta.counters.deletions for delta in deltas), "all had been marked"

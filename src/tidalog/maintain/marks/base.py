@@ -121,6 +121,10 @@ class Marks:
     def finished(self, deleted: Ids) -> None:
         """The update is finished; these facts are gone."""
 
+    def marked_among(self, predicates: Sequence[int]) -> int:
+        """How many derived facts of some predicates are marked for the next update."""
+        return 0
+
     def rows_have_moved(self, before: Offsets, now: Offsets) -> None:
         """Rows of facts start at other offsets; what is not among them is gone."""
 

@@ -15,7 +15,7 @@ from typing import ClassVar, Final
 import numpy as np
 
 from tidalog.engine import update_kernels as kernels
-from tidalog.engine.bits import RECORDED
+from tidalog.engine.bits import EXPLICIT, RECORDED
 from tidalog.engine.emit import RECORD_BODIES
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.maintain.component import MaintainedComponent
@@ -163,6 +163,10 @@ class CompleteMarks(Marks):
             self._pause = self._next_pause
             self._next_pause = min(2 * self._next_pause, _LONGEST_PAUSE)
         self._updates = self._instances = self._joins_saved = 0
+
+    def marked_among(self, predicates: Sequence[int]) -> int:
+        store, bits = self.engine.store, int(RECORDED | EXPLICIT)
+        return sum(len(store.ids(number, 0, bits, int(RECORDED))) for number in predicates)
 
     def close(self) -> None:
         self._log.end(self.engine.store.arrays)

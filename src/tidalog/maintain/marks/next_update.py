@@ -135,6 +135,10 @@ class NextUpdateMarks(Marks):
         new = [self.engine.store.ids(number, self._begin) for number in sorted(self._at_risk)]
         return self._offsets(np.concatenate(new))
 
+    def marked_among(self, predicates: Sequence[int]) -> int:
+        marked, store = self._ids(self._named.marked), self.engine.store
+        return sum(int(np.isin(store.ids(number), marked).sum()) for number in predicates)
+
     def rows_have_moved(self, before: Offsets, now: Offsets) -> None:
         if not len(before):
             return
