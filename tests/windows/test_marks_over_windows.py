@@ -100,7 +100,7 @@ def test_at_a_steady_pace_what_is_foreseen_expires(window: str, strategy: str, m
         assert any(delta.counters.marks_implicit for delta in deltas)
 
 
-@pytest.mark.parametrize("strategy", ["auto", "ranked", "dred"])
+@pytest.mark.parametrize("strategy", ["bf", "fbf", "ranked"])
 def test_what_lives_for_one_step_leaves_without_joins(strategy: str) -> None:
     with_marks, without = (slides("range 1s", strategy, marking)[5:] for marking in ("complete", "none"))
     cost, before = (sum(d.counters.derivations for d in deltas) for deltas in (with_marks, without))
@@ -108,6 +108,12 @@ def test_what_lives_for_one_step_leaves_without_joins(strategy: str) -> None:
     assert all(len(delta["path"].expired) == 6 for delta in with_marks)
     longer = slides("range 3s", strategy, "complete")
     assert not any(delta.counters.marks_explicit for delta in longer), "nothing is recorded for later"
+
+
+@pytest.mark.parametrize("strategy", ["auto", "expire", "dred", "counting", "recompute"])
+def test_nothing_is_foreseen_where_that_saves_no_time(strategy: str) -> None:
+    for marking in ("complete", "paper", "linked"):
+        assert not any(delta.counters.marks_explicit for delta in slides("range 1s", strategy, marking))
 
 
 def test_the_profile_has_the_marks() -> None:

@@ -49,11 +49,12 @@ from tidalog.api.violations import Found, Names, look, refusing, unchanged, viol
 from tidalog.builtins import PythonFunction
 from tidalog.engine.interrupts import nowhere
 from tidalog.engine.limits import Limits, ProgressCallback
-from tidalog.maintain.choose import START_OVER, Options, keeps_expiries
+from tidalog.maintain.choose import START_OVER, Options, foresees, keeps_expiries
 from tidalog.maintain.counters import Counters
 from tidalog.maintain.delta import PredicateDelta
 from tidalog.maintain.materialise import NO_LIMITS, check_constraints
 from tidalog.maintain.windows.changed import WindowChange
+from tidalog.maintain.windows.foresight import NOTHING_AHEAD, Ahead
 from tidalog.model.errors import RunError
 from tidalog.model.facts import Facts
 from tidalog.model.program import Fact, Program, Rule
@@ -338,17 +339,17 @@ class Database(HeldState):
             self.read_time(update)
         for update in job.upcoming:
             self.read_time(update)
-        maintenance = self._state.maintenance
+        maintenance, ahead = self._state.maintenance, NOTHING_AHEAD
         if maintenance is not None:
             maintenance.use(job.options)
+            ahead = Ahead(job.upcoming, maintenance.maintainer.marks, foresees(job.options))
         return apply_timed(
             self.windows,
             self.analysis.triples,
             job.updates,
             lambda updates, upcoming: apply(replace(job, updates=updates, upcoming=upcoming)),
             None if self._steps is None else self._steps.journal,
-            job.upcoming,
-            None if maintenance is None else maintenance.maintainer.marks,
+            ahead,
         )
 
     def _with_given(self, job: Job) -> Job:

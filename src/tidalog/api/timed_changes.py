@@ -18,9 +18,8 @@ from tidalog.api.encoded_update import net_update
 from tidalog.api.outcome import Outcome
 from tidalog.engine.dictionary import Dictionary
 from tidalog.engine.engine import EmbeddedEngine
-from tidalog.maintain.marks.base import Marks
 from tidalog.maintain.windows.changed import WindowChange, changed_windows
-from tidalog.maintain.windows.foresight import coming
+from tidalog.maintain.windows.foresight import NOTHING_AHEAD, Ahead, coming
 from tidalog.maintain.windows.stream_rows import Times
 from tidalog.maintain.windows.windows import TimedPlan, Windows
 from tidalog.model.errors import ProgramError, UsageError
@@ -96,11 +95,10 @@ def apply_timed(
     updates: Sequence[EncodedUpdate],
     apply: Callable[[Sequence[EncodedUpdate], Sequence[EncodedUpdate]], Outcome],
     outer: UndoJournal | None = None,
-    announced: Sequence[EncodedUpdate] = (),
-    marks: Marks | None = None,
+    ahead: Ahead = NOTHING_AHEAD,
 ) -> Outcome:
     """Applies updates as one: each at its own time, which moves the windows.  An `outer` journal can undo
-    that.  `apply` gets what they do, and what the next ones do, as far as `marks` can use that."""
+    that.  `apply` gets what they do, and what the next ones do, as far as marks can use that."""
     journal, plans, before = UndoJournal(), list[TimedPlan](), windows.now if windows.started else None
     try:
         for update in updates:
@@ -115,10 +113,7 @@ def apply_timed(
         if len(updates) == 1:
             windows.commit(plans[0], updates[0], journal)
         pace = 0 if before is None else plans[-1].now - before
-        following = list(announced)
-        if marks is not None:
-            fits = partial(_is_one, windows, layout)
-            following = coming(windows, announced, marks, plans[-1], pace, fits)
+        following = coming(windows, ahead, plans[-1], pace, partial(_is_one, windows, layout))
         outcome = apply([replace(net, label=updates[-1].label, lifetimes=lifetimes)], following)
     except BaseException:
         journal.roll_back()

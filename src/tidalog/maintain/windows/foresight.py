@@ -8,7 +8,8 @@ on otherwise, or facts come again, that was wrong, and marks only cost something
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Final
 
 from tidalog.maintain.marks.base import Marks
 from tidalog.maintain.windows.windows import TimedPlan, Windows
@@ -16,19 +17,30 @@ from tidalog.model.undo_journal import UndoJournal
 from tidalog.model.update import EncodedUpdate
 
 
+@dataclass(frozen=True)
+class Ahead:
+    """What is known of the next updates, and who can use it."""
+
+    announced: Sequence[EncodedUpdate] = ()
+    marks: Marks | None = None
+    foresees: bool = False
+    """Whether marks that are not announced are worth their price."""
+
+
+NOTHING_AHEAD: Final = Ahead()
+
+
 def coming(
-    windows: Windows,
-    announced: Sequence[EncodedUpdate],
-    marks: Marks,
-    last: TimedPlan,
-    pace: int,
-    fits: Callable[[EncodedUpdate], bool],
+    windows: Windows, ahead: Ahead, last: TimedPlan, pace: int, fits: Callable[[EncodedUpdate], bool]
 ) -> list[EncodedUpdate]:
     """What the updates do that come next, without times and windows.  The windows have the content after the
     `last` update, which moved time by `pace`, and keep it.  `fits`: whether an announced update is one."""
-    if not marks.looks_ahead or not marks.look_ahead:
+    marks = ahead.marks
+    if marks is None or not marks.looks_ahead or not marks.look_ahead:
         return []
-    next_ones = list(announced[: marks.look_ahead]) or _foreseen(marks, last, pace)
+    next_ones = list(ahead.announced[: marks.look_ahead])
+    if not next_ones and ahead.foresees:
+        next_ones = _foreseen(marks, last, pace)
     found, journal = list[EncodedUpdate](), UndoJournal()
     try:
         for update in next_ones:
