@@ -147,4 +147,5 @@ def delta_of(outcome: Outcome, database: Database, lock: Lock, *, derived: bool 
         rules=rule_changes(outcome.rules, program.prefixes) if outcome.rules is not None else None,
         derived=derived,
         uncomputed=outcome.uncomputed,
+        violated=sorted(database.violated),
     )

@@ -17,8 +17,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
-from typing import Final
+from typing import Final, TypeVar
 
 from tidalog.analysis import Analysis, RuleDiff
 from tidalog.analysis.draft import ArgumentRange
@@ -34,6 +35,7 @@ from tidalog.api.outcome import Outcome
 from tidalog.api.placement import can_stay, have_arities, relations_of, relations_of_rules
 from tidalog.api.query_text import edit_of_queries, with_queries
 from tidalog.api.rules import rules_added
+from tidalog.api.state import State
 from tidalog.api.state_diff import changes_since, differences, visible
 from tidalog.api.steps import Steps
 from tidalog.api.stream_chain import evaluation_order
@@ -45,14 +47,17 @@ from tidalog.api.timed_changes import (
     read_time,
     stored_facts,
 )
+from tidalog.api.violations import Found, Names, look, refusing, unchanged, violated_of
 from tidalog.builtins import PythonFunction
 from tidalog.engine.interrupts import nowhere
 from tidalog.engine.limits import Limits, ProgressCallback
-from tidalog.maintain.choose import START_OVER, Options, keeps_expiries
+from tidalog.maintain.choose import START_OVER, Options, foresees, keeps_expiries
 from tidalog.maintain.counters import Counters
 from tidalog.maintain.delta import PredicateDelta
-from tidalog.maintain.materialise import NO_LIMITS
+from tidalog.maintain.materialise import NO_LIMITS, check_constraints
 from tidalog.maintain.windows.changed import WindowChange
+from tidalog.maintain.windows.foresight import NOTHING_AHEAD, Ahead
+from tidalog.model.errors import RunError
 from tidalog.model.facts import Facts
 from tidalog.model.program import Fact, Program, Rule
 from tidalog.model.registered import Registered, is_of_query
@@ -62,6 +67,7 @@ from tidalog.model.update import EncodedUpdate
 from tidalog.rdf.layout import Split
 from tidalog.rdf.quads import QUAD, is_union, mentions_quads, union_of, with_union
 
+T = TypeVar("T")
 _FEW: Final = 256
 """Facts that are maintained however few there are in all."""
 _BULK_SHARE: Final = 4
@@ -228,7 +234,7 @@ class Database(HeldState):
             self._outdate()
             yield changes
             if with_state_diff or (checked and self.is_checked):
-                self.materialise(progress=progress)
+                self._pass_time(self.windows.now, lambda: self.materialise(progress=progress), old)
             if with_state_diff:
                 changes |= differences(visible(old.engine, old.analysis), visible(self.engine, self.analysis))
 
@@ -255,11 +261,17 @@ class Database(HeldState):
         job = Job([update], (), options, self.limits, progress)
         self.maintained()  # with the rules before the load
         before = self.analysis
-        with self._atomic():
-            change = self._use(load)
-            outcome = self._timed(
-                job, lambda job: self._maintain(self._with_given(_with_change(job, change)), before)
-            )
+        timed = replace(update)
+        self.read_time(timed)
+
+        def attempt() -> Outcome:
+            with self._atomic():
+                change = self._use(load)
+                return self._timed(
+                    job, lambda job: self._maintain(self._with_given(_with_change(job, change)), before)
+                )
+
+        outcome = self._pass_time(timed.time, attempt)
         new = sum(newly_explicit(change) for change in outcome.changes.values())
         return replace(outcome, new=new)
 
@@ -278,7 +290,11 @@ class Database(HeldState):
         An update with a rule edit is applied by itself.  Raises `ProgramError` or `RunError`; then everything
         is as it was.
         """
-        outcome = self._timed(Job(updates, upcoming, options, self.limits, progress), self._apply)
+        job = Job(updates, upcoming, options, self.limits, progress)
+        for update in updates:
+            self.read_time(update)
+        until = max((update.time for update in updates if update.time is not None), default=None)
+        outcome = self._pass_time(until, lambda: self._timed(job, self._apply))
         if self._steps is not None:
             self._steps.outcomes.append(outcome)
         return outcome
@@ -301,6 +317,39 @@ class Database(HeldState):
             self._steps = None
             self.windows.compact()
 
+    def _pass_time(self, until: int | None, attempt: Callable[[], T], before: State | None = None) -> T:
+        """A change that moves time to a moment.  If it is refused for constraints that time alone violates
+        by then, these are allowed to be violated.  `before`: the state before the change, if it is another
+        one by now."""
+        try:
+            return attempt()
+        except RunError as error:
+            names, state = refusing(error), self._state
+            self._state = before or state
+            try:
+                if not names or until is None or not self.windows.started or until <= self.windows.now:
+                    raise
+                allowed = self._violated_at(until)
+            finally:
+                self._state = state
+            if not names <= allowed:
+                raise
+        self._allowed = allowed
+        try:
+            return attempt()
+        finally:
+            self._allowed = None
+
+    def _violated_at(self, time: int) -> Names:
+        """The constraints that are violated at a time if nothing changes until then.  Nothing does."""
+        self.materialise()
+        update = EncodedUpdate(time=time, accepted=True)
+        try:
+            self._timed(Job([update], options=self.maintained().options, judge=look), self._apply)
+        except Found as found:
+            return found.names | violated_of(self.engine, self.violated)
+        raise AssertionError("an update that is tried is not applied")
+
     def _timed(self, job: Job, apply: Callable[[Job], Outcome]) -> Outcome:
         """Applies updates after windows have turned their times into insertions and deletions."""
         if not self.has_time:
@@ -309,12 +358,19 @@ class Database(HeldState):
         for update in job.updates:
             self.check_arities(f for f in (*update.deletions, *update.insertions) if f.predicate in sources)
             self.read_time(update)
+        for update in job.upcoming:
+            self.read_time(update)
+        maintenance, ahead = self._state.maintenance, NOTHING_AHEAD
+        if maintenance is not None:
+            maintenance.use(job.options)
+            ahead = Ahead(job.upcoming, maintenance.maintainer.marks, foresees(job.options))
         return apply_timed(
             self.windows,
             self.analysis.triples,
             job.updates,
-            lambda updates: apply(replace(job, updates=updates)),
+            lambda updates, upcoming: apply(replace(job, updates=updates, upcoming=upcoming)),
             None if self._steps is None else self._steps.journal,
+            ahead,
         )
 
     def _with_given(self, job: Job) -> Job:
@@ -372,7 +428,13 @@ class Database(HeldState):
         `splits` are the relations that the triples of some properties and classes have since."""
         self.get_ready()
         self.engine.spare_memory(self.limits.max_memory)
+        allowed = self.allowed
+        if allowed and before is not None:
+            allowed = unchanged(allowed, before.constraints, self.analysis.constraints)
+        if allowed and job.judge is check_constraints:
+            job = replace(job, judge=partial(check_constraints, allowed=allowed))
         outcome, run = self.maintained().apply(job, self.analysis, before, diff, splits), self._state.run
+        self._note_violated()
         if run is not None and outcome.uncomputed:
             uncomputed = dict(Counter(run.uncomputed) + Counter(outcome.uncomputed))
             self._state = replace(self._state, run=replace(run, uncomputed=uncomputed))

@@ -265,6 +265,7 @@ class Delta(Mapping[str, PredicateChange]):
         derived: bool = True,
         time: datetime | None = None,
         uncomputed: Mapping[str, int] | None = None,
+        violated: Sequence[str] = (),
     ) -> None:
         self._changes = changes
         self._of_others = of_others
@@ -289,6 +290,8 @@ class Delta(Mapping[str, PredicateChange]):
         """When the update was applied."""
         self.uncomputed = uncomputed or {}
         """Rule → computations of the update that failed; the literals were false."""
+        self.violated = tuple(violated)
+        """The constraints that are violated after it: time has done that."""
 
     def __getitem__(self, predicate: str) -> PredicateChange:
         found = self._changes.get(predicate)

@@ -197,6 +197,13 @@ class LiteralsAreEqual(Diagnostic):
     hint = "look for what {equality} follows from"
 
 
+class ViolatedByTime(Diagnostic):
+    number = "W260"
+    title = "time has violated constraint {rule} {times}"
+    reason = "for example {examples}"
+    hint = "it refuses nothing until it holds again; take the facts away that make it true"
+
+
 class OtherKnowledgeBase(Diagnostic):
     number = "T085"
     title = "these updates were read for another knowledge base"

@@ -34,7 +34,7 @@ from tidalog.maintain.equality.affected import Overdeletion
 from tidalog.maintain.equality.merging import merged
 from tidalog.maintain.equality.relations import EqualTerms, Table
 from tidalog.maintain.maintainer import Outcome as Step
-from tidalog.maintain.materialise import NO_LIMITS, check_constraints, materialise
+from tidalog.maintain.materialise import NO_LIMITS, check_constraints, materialise, unchecked
 from tidalog.model.facts import Ids
 from tidalog.model.program import Variable
 from tidalog.model.update import EncodedUpdate
@@ -113,9 +113,9 @@ class EqualMaintenance(Maintenance):
         except BaseException:
             with nowhere():
                 for step in reversed(steps.updates):
-                    self.maintainer.apply(inverse(step.delta), checked=False)
+                    self.maintainer.apply(inverse(step.delta), judge=unchecked)
                 if steps.updates and before is not None:
-                    self.maintainer.apply(EncodedUpdate(), analysis=before, checked=False)
+                    self.maintainer.apply(EncodedUpdate(), analysis=before, judge=unchecked)
                 equal.replace(steps.classes.added, steps.classes.removed)
             raise
 
@@ -137,7 +137,7 @@ class EqualMaintenance(Maintenance):
             progress=job.progress,
             analysis=analysis if changed else None,
             diff=None if diff is None or not changed else diff.components,
-            checked=False,
+            judge=unchecked,
         )
         steps.updates.append(found)
         self.choices.note(found.touched, job.updates[-1].label if job.updates else None)
@@ -298,7 +298,7 @@ def materialise_equal(
         while len(new := pairs.of_all()):
             _merge_into(engine, analysis, facts, given, new)
         run = materialise(
-            engine, compiled, functions=functions, limits=limits, progress=progress, checked=False
+            engine, compiled, functions=functions, limits=limits, progress=progress, judge=unchecked
         )
         new = all_pairs(engine, analysis)
         if len(new) <= _FROM_SCRATCH:
@@ -306,7 +306,7 @@ def materialise_equal(
         _merge_into(engine, analysis, facts, given, new)
     else:
         run = materialise(
-            engine, compiled, functions=functions, limits=limits, progress=progress, checked=False
+            engine, compiled, functions=functions, limits=limits, progress=progress, judge=unchecked
         )
         new = all_pairs(engine, analysis)
     if len(new):

@@ -24,12 +24,13 @@ from tidalog.api.placement import moved
 from tidalog.api.state import State
 from tidalog.api.state_snapshot import meta_of, restored
 from tidalog.api.timed_changes import with_windows
+from tidalog.api.violations import Names, report, violated_of
 from tidalog.engine.dictionary import Dictionary
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.functions import is_native
 from tidalog.engine.limits import Limits, ProgressCallback, RunStats
 from tidalog.lang.collector import collector_paused
-from tidalog.maintain.materialise import materialise
+from tidalog.maintain.materialise import check_constraints, materialise
 from tidalog.maintain.windows.changed import WindowChange
 from tidalog.maintain.windows.windows import Windows
 from tidalog.model.errors import Diagnostic, TidalogError
@@ -49,6 +50,8 @@ class HeldState:
         self._state = State()
         self._compiled: CompiledProgram | None = None
         """The program that was compiled last."""
+        self._allowed: Names | None = None
+        """Constraints that the change under way may violate, if these are not those that are violated."""
 
     # --- what it holds ------------------------------------------------------------------------------
 
@@ -139,6 +142,26 @@ class HeldState:
         """The continuous queries."""
         return self._state.registered
 
+    @property
+    def violated(self) -> Names:
+        """The constraints that time has violated."""
+        return self._state.violated
+
+    @property
+    def allowed(self) -> Names:
+        """The constraints that a change may violate."""
+        return self._state.violated if self._allowed is None else self._allowed
+
+    def _note_violated(self) -> None:
+        """Everything is derived: what was allowed may be so or not."""
+        names = self.allowed
+        if not names:
+            return
+        found = violated_of(self.engine, names)
+        report(self.engine, self.analysis.constraints, found - self._state.violated)
+        if found != self._state.violated:
+            self._state = replace(self._state, violated=found)
+
     # --- derive and ask -----------------------------------------------------------------------------
 
     def materialise(
@@ -158,7 +181,8 @@ class HeldState:
         if self.program.equalities:  # then there are no windows
             derive = materialise_equal
         else:
-            derive = partial(materialise, by_time=lifetimes is not None)
+            judge = partial(check_constraints, allowed=self.allowed)
+            derive = partial(materialise, by_time=lifetimes is not None, judge=judge)
         run = derive(
             state.engine,
             program,
@@ -170,6 +194,7 @@ class HeldState:
             update = EncodedUpdate(lifetimes=lifetimes)
             run = self._bounded(run, Job([update], limits=limits, progress=progress))
         self._state = replace(self._state, run=run)
+        self._note_violated()
         return run
 
     def _bounded(self, run: RunStats, job: Job) -> RunStats:

@@ -24,7 +24,7 @@ from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.limits import Limits, ProgressCallback
 from tidalog.maintain.choose import Options
 from tidalog.maintain.maintainer import Maintainer
-from tidalog.maintain.materialise import NO_LIMITS
+from tidalog.maintain.materialise import NO_LIMITS, Judge, check_constraints
 from tidalog.maintain.split import SplitOff
 from tidalog.maintain.transaction import PredicateDelta
 from tidalog.model.lazy import LazyMapping
@@ -44,6 +44,7 @@ class Job:
     options: Options = DEFAULT
     limits: Limits = NO_LIMITS
     progress: ProgressCallback | None = None
+    judge: Judge = check_constraints
 
 
 class Maintenance:
@@ -64,6 +65,10 @@ class Maintenance:
     def options(self) -> Options:
         return self.maintainer.options
 
+    def use(self, options: Options) -> None:
+        if options is not self.maintainer.options:
+            self.maintainer.use(options)
+
     def apply(
         self,
         job: Job,
@@ -74,8 +79,7 @@ class Maintenance:
     ) -> Outcome:
         """Applies updates as one.  With an analysis `before`, the rules change to those of `analysis`; `diff`
         says how, and `splits` which relations are split off others."""
-        if job.options is not self.maintainer.options:
-            self.maintainer.use(job.options)
+        self.use(job.options)
         layout, dictionary, label = analysis.triples, self.engine.dictionary, job.updates[-1].label
         moving = self._facts_to_split(splits)
         changed = before is not None and (bool(splits) or before.rules != analysis.rules)
@@ -87,6 +91,7 @@ class Maintenance:
             analysis=analysis if changed else None,
             diff=None if diff is None else diff.components,
             splits=moving,
+            judge=job.judge,
         )
         self.choices.note(outcome.touched, label)
         found = user_changes(self.engine, analysis, outcome.delta, before, moving)

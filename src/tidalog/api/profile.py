@@ -10,6 +10,7 @@ from typing import Final, overload
 from tidalog.analysis import Analysis
 from tidalog.api.shown import SHOWN_PARTS, html_table, more, text_table
 from tidalog.maintain.component import MaintainedComponent
+from tidalog.maintain.marks import Marks
 from tidalog.model.update import Label
 from tidalog.plan.lowering import constraint_predicate
 
@@ -54,6 +55,8 @@ class PartProfile:
     """Which one that was."""
     times: Mapping[str, int]
     """Strategy → updates."""
+    marked: int = 0
+    """Its derived facts that are marked, because the next update may delete them."""
 
 
 class Profile(Sequence[PartProfile]):
@@ -78,10 +81,18 @@ class Profile(Sequence[PartProfile]):
     def __repr__(self) -> str:
         if not self._parts:
             return "no rules"
-        return "\n".join([*text_table(_COLUMNS, list(self._cells()), right={2}), *self._left_out()])
+        return "\n".join([*text_table(self._header, list(self._cells()), right={2, 6}), *self._left_out()])
 
     def _repr_html_(self) -> str:
-        return html_table(_COLUMNS, self._cells(), *self._left_out())
+        return html_table(self._header, self._cells(), *self._left_out())
+
+    @property
+    def _has_marks(self) -> bool:
+        return any(part.marked for part in self._parts)
+
+    @property
+    def _header(self) -> tuple[str, ...]:
+        return (*_COLUMNS, "marked") if self._has_marks else _COLUMNS
 
     def _left_out(self) -> list[str]:
         return more(len(self._parts), SHOWN_PARTS, "parts")
@@ -90,10 +101,13 @@ class Profile(Sequence[PartProfile]):
         for part in self._parts[:SHOWN_PARTS]:
             times = ", ".join(f"{name} {count:,}" for name, count in part.times.items())
             rules = " ".join(part.rules) + (" (recursive)" if part.recursive else "")
-            yield part.name, rules, f"{part.facts:,}", part.strategy or "", part.reason, times
+            marked = (f"{part.marked:,}",) if self._has_marks else ()
+            yield part.name, rules, f"{part.facts:,}", part.strategy or "", part.reason, times, *marked
 
 
-def profile_of(components: Sequence[MaintainedComponent], choices: Choices, analysis: Analysis) -> Profile:
+def profile_of(
+    components: Sequence[MaintainedComponent], choices: Choices, analysis: Analysis, marks: Marks
+) -> Profile:
     constraints = {constraint_predicate(rule.name): rule.name for rule in analysis.constraints}
 
     def part(component: MaintainedComponent) -> PartProfile:
@@ -108,6 +122,7 @@ def profile_of(components: Sequence[MaintainedComponent], choices: Choices, anal
         what = (name, rules, component.recursive, component.facts)
         if choice is None:
             return PartProfile(*what, None, _UNREACHED, None, {})
-        return PartProfile(*what, choice.strategy, choice.reason, choice.update, dict(choice.times))
+        marked = marks.marked_among(component.numbers)
+        return PartProfile(*what, choice.strategy, choice.reason, choice.update, dict(choice.times), marked)
 
     return Profile(map(part, components))

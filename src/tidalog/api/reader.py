@@ -284,7 +284,8 @@ class Reader:
         self.materialise()
         database = self._open()
         maintenance = database.maintained()
-        return profile_of(maintenance.maintainer.components, maintenance.choices, database.analysis)
+        maintainer, choices = maintenance.maintainer, maintenance.choices
+        return profile_of(maintainer.components, choices, database.analysis, maintainer.marks)
 
     # --- what it holds ------------------------------------------------------------------------------
 

@@ -38,6 +38,8 @@ class State:
     maintenance: Maintenance | None = None
     windows: Windows = field(default_factory=Windows)
     """The windows of the program, and their time."""
+    violated: frozenset[str] = frozenset()
+    """The constraints that are violated: time has done that, which cannot be refused."""
     registered: Registered = NO_QUERIES
     """The continuous queries; their rules and windows are in the program."""
     tabled: bool = True

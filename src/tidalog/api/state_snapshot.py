@@ -40,6 +40,7 @@ def meta_of(state: State) -> dict[str, object]:
         "witnesses": list(state.witnesses),
         "triples": layout.to_json(),
         **({"windows": saved(state.windows)} if state.windows or state.windows.started else {}),
+        **({"violated": sorted(state.violated)} if state.violated else {}),
         **({"registered": state.registered.to_json()} if state.registered.graphs or state.registered else {}),
         "run": asdict(state.run) if state.run is not None else None,
         "unranked": [one.name for one in maintenance.maintainer.components if not one.is_ranked]
@@ -70,6 +71,7 @@ def restored(state: State, snapshot: Snapshot) -> State:
         layout = Layout.from_json(**meta.mapping("triples"))
         run = RunStats(**meta.mapping("run")) if meta.optional("run", dict) is not None else None
         unranked = set(meta.list("unranked"))
+        violated = frozenset(map(str, meta.optional("violated", list) or ()))
         if meta.optional("registered", dict) is not None:
             registered = Registered.from_json(meta.mapping("registered"))
             program = with_queries(program, registered)
@@ -90,6 +92,7 @@ def restored(state: State, snapshot: Snapshot) -> State:
         warnings=analysis.warnings,
         witnesses=witnesses,
         windows=windows,
+        violated=violated,
         registered=registered,
         engine=engine if stays else moved(engine, layout, analysis.triples, witnesses, into, ids),
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
 
 import numpy as np
@@ -19,6 +20,7 @@ from tidalog.api.outcome import Outcome
 from tidalog.engine.dictionary import Dictionary
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.maintain.windows.changed import WindowChange, changed_windows
+from tidalog.maintain.windows.foresight import NOTHING_AHEAD, Ahead, coming
 from tidalog.maintain.windows.stream_rows import Times
 from tidalog.maintain.windows.windows import TimedPlan, Windows
 from tidalog.model.errors import ProgramError, UsageError
@@ -92,12 +94,13 @@ def apply_timed(
     windows: Windows,
     layout: Layout,
     updates: Sequence[EncodedUpdate],
-    apply: Callable[[Sequence[EncodedUpdate]], Outcome],
+    apply: Callable[[Sequence[EncodedUpdate], Sequence[EncodedUpdate]], Outcome],
     outer: UndoJournal | None = None,
+    ahead: Ahead = NOTHING_AHEAD,
 ) -> Outcome:
     """Applies updates as one: each at its own time, which moves the windows.  An `outer` journal can undo
-    that."""
-    journal, plans = UndoJournal(), list[TimedPlan]()
+    that.  `apply` gets what they do, and what the next ones do, as far as marks can use that."""
+    journal, plans, before = UndoJournal(), list[TimedPlan](), windows.now if windows.started else None
     updates = joined(windows, updates)
     try:
         for update in updates:
@@ -109,12 +112,14 @@ def apply_timed(
         net.label = updates[-1].label
         lives = [part for plan in plans for part in plan.lives]
         net.lifetimes = windows.lifetimes(plans[-1].now, lives)
-        outcome = apply([net])
+        if len(updates) == 1:
+            windows.commit(plans[0], updates[0], journal)
+        pace = 0 if before is None else plans[-1].now - before
+        following = coming(windows, ahead, plans[-1], pace, partial(_is_one, windows, layout))
+        outcome = apply([net], following)
     except BaseException:
         journal.roll_back()
         raise
-    if len(updates) == 1:
-        windows.commit(plans[0], updates[0], journal)
     if outer is None:
         windows.compact()
     else:
@@ -170,6 +175,19 @@ def _joined(updates: list[EncodedUpdate]) -> Sequence[EncodedUpdate]:
         insertions.append(Facts(name, columns, sum(counts)))
         times[name] = np.repeat(np.array([time for _, time in own], np.int64), counts)
     return [replace(updates[-1], insertions=insertions, times=times, routed=None)]
+
+
+def _is_one(windows: Windows, layout: Layout, update: EncodedUpdate) -> bool:
+    """Whether windows will take a coming update."""
+    for facts in (*update.deletions, *update.insertions):
+        stream = windows.streams.get(facts.predicate)
+        if stream is not None and facts.count and len(facts.columns) != stream.rows.arity:
+            return False
+    try:
+        check(windows, layout, update)
+    except UsageError:
+        return False
+    return True
 
 
 def check(windows: Windows, layout: Layout, update: EncodedUpdate) -> None:

@@ -26,6 +26,7 @@ from tidalog.api.relations import explicit_rows
 from tidalog.api.timed_changes import times_of
 from tidalog.api.transitions import inverse
 from tidalog.engine.engine import EmbeddedEngine
+from tidalog.keyed.acceptance import Acceptance
 from tidalog.keyed.batches import Numbers, SubBatches, codes_of, ranks_of, split_batch
 from tidalog.keyed.bucket_records import Noted, packed_record, read_record
 from tidalog.keyed.changes import NOTHING_EXPIRED, ExpiredOfKeys, KeyedChanges, ended_keys, plain_texts
@@ -33,10 +34,10 @@ from tidalog.keyed.config import BucketConfig
 from tidalog.keyed.declared_rows import fitting_rows, late_notes
 from tidalog.keyed.keys import KeyTable
 from tidalog.keyed.outcome import BatchOutcome, Clock, Collected
-from tidalog.keyed.rollback import update_without, without_keys
+from tidalog.keyed.rollback import update_without
 from tidalog.keyed.routing import sub_batches
 from tidalog.keyed.row_times import UpdateTimes, times_of_rows, times_of_updates
-from tidalog.keyed.rule_edits import PlannedEdit, Refusal, check_constraints, plan_edits, with_learnt
+from tidalog.keyed.rule_edits import PlannedEdit, Refusal, plan_edits, refuse_violated, with_learnt
 from tidalog.keyed.rules import EditRows, Rules, edits_in
 from tidalog.keyed.window_states import NO_KEYS, NO_ROWS, KeyTimes
 from tidalog.keyed.windows import KeyedPlan, KeyedWindows, WindowsRecord
@@ -60,6 +61,7 @@ class Bucket:
         self.database = self.rules.database()
         own_times = config.time_arguments, lambda ids: times_of(self.engine.dictionary, ids)
         self.windows = KeyedWindows(config.windows, config.late, own_times)
+        self._acceptance = Acceptance(self)
         self._shared = config.shared_facts(self.engine.dictionary)
         self._uncertain: frozenset[str] = frozenset()
         """Predicates that depend on a rule that negates or aggregates."""
@@ -126,7 +128,8 @@ class Bucket:
         done = int(np.count_nonzero(~without))
         return BatchOutcome(
             work.changes.table(),
-            work.refusals(order, self.keys, dictionary),
+            work.refusals(order, dictionary),
+            work.overdue_of(self.keys, dictionary),
             self._record(
                 noted,
                 gone,
@@ -178,44 +181,16 @@ class Bucket:
             return
         first = EncodedUpdate(insertions=self.config.first_facts(new, self._shared))
         plan = self.windows.plan(first, self.windows.times_at(new, np.full(len(new), START)))
-        work.changes.add_first(self._maintained(plan.update, work))
+        work.changes.add_first(self.maintained(plan.update, work))
         self.windows.commit(plan)
 
     def _apply_facts(
         self, number: int, update: EncodedUpdate, times: KeyTimes, order: SubBatches, work: Collected
     ) -> None:
-        delta, expired, violated = self._accepted(self.windows.plan(update, times), update, work)
+        plan = self.windows.plan(update, times)
+        delta, plan, violated = self._acceptance.accepted(plan, update, work)
         self._refuse(number, *violated, order, work)
-        work.changes.add(number, delta, expired)
-
-    def _accepted(
-        self, plan: KeyedPlan, update: EncodedUpdate, work: Collected
-    ) -> tuple[Delta, ExpiredOfKeys, tuple[Ids, Ids]]:
-        """Applies the plan of an update, except to keys that it makes violate a constraint.  Returns what has
-        changed and what of it expired, and these keys with the names of the constraints."""
-        delta = self._maintained(plan.update, work)
-        keys, names = self._violations(delta)
-        if len(keys):
-            bad = np.unique(keys)
-            self._maintain(inverse(delta, bad))
-            delta = {name: without_keys(change, bad) for name, change in delta.items()}
-            plan = self._without(plan, update, bad, work)
-        self.windows.commit(plan)
-        return delta, self._expired(plan, delta), (keys, names)
-
-    def _violations(self, delta: Delta) -> tuple[Ids, Ids]:
-        """Keys that violate a constraint now, and the names of the constraints."""
-        found = delta.get(self.config.violated)
-        if found is None or not found.inserted_rows:
-            return NO_ROWS, NO_ROWS
-        keys, names = found.inserted
-        return keys, names
-
-    def _without(self, plan: KeyedPlan, update: EncodedUpdate, keys: Ids, work: Collected) -> KeyedPlan:
-        """The plan of the last update without some keys."""
-        plan = self.windows.plan(update_without(update, keys), plan.times.without(keys))
-        work.applied[-1] = plan.update
-        return plan
+        work.changes.add(number, delta, self._expired(plan, delta))
 
     def _expired(self, plan: KeyedPlan, delta: Mapping[str, PredicateDelta] | None = None) -> ExpiredOfKeys:
         """What expires by a plan: derived facts too, except those of keys with deletions that their predicate
@@ -261,16 +236,22 @@ class Bucket:
                 Refusal(key, label, change.why) for key, label in zip(keys, labels, strict=True)
             ]
             return
-        plan = self.windows.plan(update, times)
-        delta = self._maintained(plan.update, work, change.keyed.edit)
-        keys, names = self._violations(delta)
+        plan, judge = self.windows.plan(update, times), self._acceptance
+        delta = self.maintained(plan.update, work, change.keyed.edit)
+        keys, names = judge.violated_in(delta)
         if len(keys):
             mine = np.isin(keys, updated)
             # Undo everything and apply it again without the updates of these keys: that is the net change.
-            self._maintain(inverse(delta), change.keyed.inverse)
-            plan = self._without(plan, update, np.unique(keys[mine]), work)
-            delta = self._maintain(plan.update, change.keyed.edit)
-            check_constraints(self.engine, self.config.violated, change)
+            self.maintain(inverse(delta), change.keyed.inverse)
+            if times.move:
+                work.applied.pop()
+                self._pass(number, times, work)
+                now = self.windows.times_at(times.keys, times.at)
+                self._apply_rule_edit(change, number, update, now, order, work)
+                return
+            plan = judge.without(plan, update, np.unique(keys[mine]), work)
+            delta = self.maintain(plan.update, change.keyed.edit)
+            refuse_violated(self.engine.dictionary, *judge.violated_in(delta), change)
             self._refuse(number, keys[mine], names[mine], order, work)
         work.changes.add_change(number, delta, change.label, self.keys, self._expired(plan))
         self.windows.commit(plan)
@@ -293,19 +274,25 @@ class Bucket:
         return update, self.windows.times_at(order.keys[own], times[own])
 
     def _advance(self, until: int, work: Collected) -> None:
-        """All keys move to the time of the stream.  A key for which that violates a constraint stays behind,
-        until a later batch."""
-        windows, nothing = self.windows, EncodedUpdate()
+        """All keys move to the time of the stream."""
+        windows = self.windows
         times = windows.times_after(self.keys.ids, until)
-        plan = windows.plan(nothing, times)
+        plan = windows.plan(EncodedUpdate(), times)
         if plan.expired:
-            delta, expired, violated = self._accepted(plan, nothing, work)
-            work.behind.append(violated)
+            delta = self.maintained(plan.update, work)
+            work.overdue.append(self._acceptance.violated_in(delta))
             labels = self._at_least(self.keys.last_labels(times.keys))
-            work.changes.add_last(delta, times.keys, labels, expired)
-        else:
-            windows.commit(plan)
+            work.changes.add_last(delta, times.keys, labels, self._expired(plan, delta))
+        windows.commit(plan)
         windows.end(until, self.keys.ids)
+
+    def _pass(self, number: int, times: KeyTimes, work: Collected) -> None:
+        """Keys move to the times that they have after an update, before it is applied."""
+        plan = self.windows.plan(EncodedUpdate(), self.windows.alone(times))
+        delta = self.maintained(plan.update, work)
+        work.overdue.append(self._acceptance.violated_in(delta))
+        work.changes.add(number, delta, self._expired(plan, delta))
+        self.windows.commit(plan)
 
     # --- keys that expire ---------------------------------------------------------------------------
 
@@ -315,7 +302,7 @@ class Bucket:
         gone = self.keys.expired(now - self.config.ttl)
         if len(gone):
             labels = self._at_least(self.keys.last_labels(gone))
-            delta = self._maintained(EncodedUpdate(tuple(self._facts_of(gone)), ()), work)
+            delta = self.maintained(EncodedUpdate(tuple(self._facts_of(gone)), ()), work)
             work.changes.add_last(delta, gone, labels)
             self.keys.forget(gone)
             self.windows.forget(gone)
@@ -342,11 +329,11 @@ class Bucket:
 
     # --- the engine ---------------------------------------------------------------------------------
 
-    def _maintained(self, update: EncodedUpdate, work: Collected, edit: RuleEdit = NO_EDIT) -> Delta:
+    def maintained(self, update: EncodedUpdate, work: Collected, edit: RuleEdit = NO_EDIT) -> Delta:
         work.applied.append(update)
-        return self._maintain(update, edit)
+        return self.maintain(update, edit)
 
-    def _maintain(self, update: EncodedUpdate, edit: RuleEdit = NO_EDIT) -> Delta:
+    def maintain(self, update: EncodedUpdate, edit: RuleEdit = NO_EDIT) -> Delta:
         return self.database.apply([replace(update, rules=edit)]).changes
 
     @property
@@ -399,7 +386,7 @@ class Bucket:
             if edit:
                 database.edit_rules(edit)
         elif updates or edit:
-            self._maintain(net_update(updates), edit)
+            self.maintain(net_update(updates), edit)
         noted = found.noted
         order = np.argsort(noted.keys)
         self.keys.forget(found.forgotten)

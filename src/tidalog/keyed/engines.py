@@ -20,6 +20,7 @@ from tidalog.keyed.packing import (
     BAD,
     BAD_ROW,
     NOW,
+    OVERDUE,
     REFUSED,
     UNTIL,
     WITH_RULES,
@@ -168,16 +169,19 @@ def _counts(applied: BatchOutcome, reports: bool) -> str:
 
 def _others(bucket: Bucket, applied: BatchOutcome, reports: bool) -> bytes:
     schema = row_schema(bucket.config.arguments, bucket.config.text_labels)
-    refused = applied.refused
+    of_keys = ((REFUSED, applied.refused), (OVERDUE, applied.overdue))
     with_rules = [one for one in applied.refused_rules if reports or one.key is not None]
     label = schema.field("update").type
     parts: Iterable[dict[str, object]] = (
-        {
-            "row": pa.repeat(REFUSED, refused.num_rows),
-            "key": refused.column("key"),
-            "update": refused.column("update"),
-            "note": refused.column("constraint"),
-        },
+        *(
+            {
+                "row": pa.repeat(kind, table.num_rows),
+                "key": table.column("key"),
+                "update": table.column("update"),
+                "note": table.column("constraint"),
+            }
+            for kind, table in of_keys
+        ),
         {
             "row": pa.repeat(WITH_RULES, len(with_rules)),
             "key": pa.array([one.key for one in with_rules], pa.string()),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -13,8 +14,13 @@ from tidalog.keyed.batches import Numbers, SubBatches
 from tidalog.keyed.changes import KeyedChanges, plain_texts
 from tidalog.keyed.keys import KeyTable
 from tidalog.keyed.rule_edits import Refusal
+from tidalog.keyed.window_states import NO_ROWS
 from tidalog.model.facts import Ids
 from tidalog.model.update import EncodedUpdate
+
+Violations = tuple[Ids, Ids]
+"""Keys, and the name of the constraint that each violates."""
+_OF_KEYS: Final = ["key", "update", "constraint"]
 
 
 @dataclass(frozen=True)
@@ -33,6 +39,8 @@ class BatchOutcome:
     """Insertions and deletions of facts, with their keys."""
     refused: pa.Table
     """Updates that violate a constraint: key, update, and the name of the constraint."""
+    overdue: pa.Table
+    """Constraints that time has violated, likewise, with the last update of the key."""
     record: bytes
     """Applied to the bucket before, it restores the bucket after."""
     rows: int = 0
@@ -68,24 +76,27 @@ class Collected:
     """Updates that were applied, for the record."""
     refused: list[tuple[Numbers, list[str]]] = field(default_factory=list)
     """Numbers of updates, and the constraint that each violates."""
-    behind: list[tuple[Ids, Ids]] = field(default_factory=list)
-    """Keys whose old facts stay, and the constraint that each would violate without them."""
+    overdue: list[Violations] = field(default_factory=list)
+    """Keys for which time has violated constraints, and these."""
     late: dict[int, int] = field(default_factory=dict)
     """Updates that come too late, and the times of their keys."""
     refused_rules: list[Refusal] = field(default_factory=list)
 
-    def refusals(self, order: SubBatches, known: KeyTable, dictionary: Dictionary) -> pa.Table:
+    def refusals(self, order: SubBatches, dictionary: Dictionary) -> pa.Table:
         """The refused updates: key, label, constraint."""
         updates = np.concatenate([np.empty(0, np.int64), *(numbers for numbers, _ in self.refused)])
         names = [name for _, part in self.refused for name in part]
-        found = {
-            "key": plain_texts(dictionary, order.keys[updates]),
-            "update": self.labels.take(pa.array(updates)),
-            "constraint": pa.array(names, pa.string()),
-        }
-        tables = [pa.table(found)]
-        for keys, constraints in self.behind:
-            labels = known.last_labels(keys).cast(self.labels.type)
-            arrays = [plain_texts(dictionary, keys), labels, plain_texts(dictionary, constraints)]
-            tables.append(pa.table(arrays, names=list(found)))
-        return pa.concat_tables(tables)
+        found = [
+            plain_texts(dictionary, order.keys[updates]),
+            self.labels.take(pa.array(updates)),
+            pa.array(names, pa.string()),
+        ]
+        return pa.table(found, names=_OF_KEYS)
+
+    def overdue_of(self, known: KeyTable, dictionary: Dictionary) -> pa.Table:
+        """What time has violated: key, its last label, constraint."""
+        parts = self.overdue or [(NO_ROWS, NO_ROWS)]
+        keys, names = (np.concatenate(column) for column in zip(*parts, strict=True))
+        labels = known.last_labels(keys).cast(self.labels.type)
+        texts = [plain_texts(dictionary, column) for column in (keys, names)]
+        return pa.table([texts[0], labels, texts[1]], names=_OF_KEYS)

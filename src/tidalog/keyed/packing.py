@@ -32,6 +32,8 @@ EVERY: Final = -1
 WITH_RULES: Final = "refused rules"
 """A rule edit that is refused, or an update that is refused with it."""
 _ABOUT_RULES: Final = pa.array([ADD_RULE, REMOVE_RULE])
+OVERDUE: Final = "overdue"
+"""A constraint that time has violated."""
 CHANGE, OTHER, REFUSED, BAD_ROW, COUNTS = "change", "other", "refused", "bad", "counts"
 _MOST_ROWS: Final = 5_000
 """Changes in one payload; the JVM collects larger objects separately."""

@@ -33,8 +33,13 @@ def update_without(change: EncodedUpdate, keys: Ids) -> EncodedUpdate:
     return EncodedUpdate(list(_other(change.deletions, keys)), list(_other(change.insertions, keys)))
 
 
-def _other(facts: Iterable[Facts], keys: Ids) -> Iterator[Facts]:
+def update_of(change: EncodedUpdate, keys: Ids) -> EncodedUpdate:
+    deletions = list(_other(change.deletions, keys, invert=False))
+    return EncodedUpdate(deletions, list(_other(change.insertions, keys, invert=False)))
+
+
+def _other(facts: Iterable[Facts], keys: Ids, *, invert: bool = True) -> Iterator[Facts]:
     for part in facts:
-        kept: npt.NDArray[np.bool_] = ~np.isin(part.columns[0], keys)
+        kept: npt.NDArray[np.bool_] = np.isin(part.columns[0], keys, invert=invert)
         if kept.any():
             yield Facts(part.predicate, [column[kept] for column in part.columns], int(kept.sum()))

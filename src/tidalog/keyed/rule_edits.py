@@ -14,13 +14,14 @@ import pyarrow.compute as pc
 from tidalog.analysis.diagnostics import ArityDiffers
 from tidalog.analysis.keyed import KeyedEdit
 from tidalog.api.naming import checked_name
-from tidalog.engine.engine import EmbeddedEngine
+from tidalog.engine.dictionary import Dictionary
 from tidalog.io.update_diagnostics import UnknownPredicate
 from tidalog.keyed.changes import plain_texts
 from tidalog.keyed.diagnostics import RuleViolated
 from tidalog.keyed.packing import BAD
 from tidalog.keyed.rules import EditRows, Rules
 from tidalog.model.errors import ProgramError, RunError, TidalogError
+from tidalog.model.facts import Ids
 
 if TYPE_CHECKING:
     from tidalog.model.update import Label
@@ -82,15 +83,14 @@ def _is_known(row: Mapping[str, object], rules: Rules) -> bool:
     return rules.known.get(name) == arity
 
 
-def check_constraints(engine: EmbeddedEngine, violated: str, change: PlannedEdit) -> None:
-    """Raises `RunError` (T135) if a key violates a constraint after an edit; `violated` is the predicate that
-    says so."""
-    keys, names = engine.columns(violated)
+def refuse_violated(dictionary: Dictionary, keys: Ids, names: Ids, change: PlannedEdit) -> None:
+    """Raises `RunError` (T135) if there are keys that violate constraints, with these names, after an
+    edit."""
     if not len(keys):
         return
-    texts = sorted(plain_texts(engine.dictionary, np.unique(keys)).to_pylist())
+    texts = sorted(plain_texts(dictionary, np.unique(keys)).to_pylist())
     count = "a key" if len(texts) == 1 else f"{len(texts):,} keys"
-    constraint = plain_texts(engine.dictionary, names[:1])[0].as_py()
+    constraint = plain_texts(dictionary, names[:1])[0].as_py()
     update = "the batch" if change.label is None else f"update {change.label}"
     examples = ", ".join(texts[:_EXAMPLES]) + (" …" if len(texts) > _EXAMPLES else "")
     raise RunError(RuleViolated(update=update, keys=count, constraint=constraint, examples=examples))

@@ -33,8 +33,18 @@ class KeyTimes:
     def of(self, keys: Ids) -> npt.NDArray[np.intp]:
         return np.searchsorted(self.keys, keys)
 
+    @property
+    def move(self) -> bool:
+        """Whether time passes for a key."""
+        return bool((self.after > self.before).any())
+
     def without(self, keys: Ids) -> KeyTimes:
-        kept = ~np.isin(self.keys, keys)
+        return self._of(~np.isin(self.keys, keys))
+
+    def only(self, keys: Ids) -> KeyTimes:
+        return self._of(np.isin(self.keys, keys))
+
+    def _of(self, kept: Mask) -> KeyTimes:
         return KeyTimes(self.keys[kept], self.before[kept], self.at[kept], self.after[kept])
 
 

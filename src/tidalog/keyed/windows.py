@@ -58,7 +58,7 @@ class KeyedWindows:
     """The time of the stream."""
     streams: dict[str, KeyedStream] = field(default_factory=dict)
     behind: dict[int, int] = field(default_factory=dict)
-    """The times of keys that did not follow the stream: the expiry of their facts violates a constraint."""
+    """The times of keys that are not that of the stream: earlier versions let keys stay behind."""
     _times: Times = field(default_factory=lambda: np.empty(0, np.int64))
     """The time of each key, by its id, while a batch is applied."""
     _remembered: int = START
@@ -100,9 +100,16 @@ class KeyedWindows:
     def times_after(self, keys: Ids, now: int) -> KeyTimes:
         """Of an advance of keys to a time."""
         before = self.times_of(keys)
-        after = np.maximum(before, now)
+        return self.times_between(keys, before, np.maximum(before, now))
+
+    @staticmethod
+    def times_between(keys: Ids, before: Times, after: Times) -> KeyTimes:
         moved = after > before
         return KeyTimes(keys[moved], before[moved], after[moved], after[moved])
+
+    def alone(self, times: KeyTimes) -> KeyTimes:
+        """Of an advance of keys to the times that they have after an update."""
+        return self.times_between(times.keys, times.before, times.after)
 
     def plan(self, update: EncodedUpdate, times: KeyTimes) -> KeyedPlan:
         plan = planned(

@@ -48,6 +48,11 @@ def keeps_expiries(options: Options) -> bool:
     return options.strategy == AUTO or registered.STRATEGIES[options.strategy].keeps_expiries
 
 
+def foresees(options: Options) -> bool:
+    """Whether it pays to mark what windows lose next before an update says so."""
+    return options.strategy != AUTO and registered.STRATEGIES[options.strategy].foresees
+
+
 def strategy_to_prepare(options: Options) -> Strategy:
     """The strategy that most components will have."""
     return _DEFAULT if options.strategy == AUTO else registered.STRATEGIES[options.strategy]

@@ -27,7 +27,7 @@ from tidalog.maintain.counters import Counters
 from tidalog.maintain.delta import Deltas
 from tidalog.maintain.expiring import Expiring
 from tidalog.maintain.marks import Marks, Parts
-from tidalog.maintain.materialise import NO_LIMITS, check_constraints, compiled_program
+from tidalog.maintain.materialise import NO_LIMITS, Judge, check_constraints, compiled_program
 from tidalog.maintain.registry import AUTO
 from tidalog.maintain.rule_edit import EditPlan, begin_change, give_rules_facts, plan_edit
 from tidalog.maintain.runner import Interrupted, Runner
@@ -150,17 +150,17 @@ class Maintainer:
         analysis: Analysis | None = None,
         diff: ComponentDiff | None = None,
         splits: Sequence[SplitOff] = (),
-        checked: bool = True,
+        judge: Judge = check_constraints,
     ) -> Outcome:
         """Applies an update, whole or not at all.  With an `analysis` the rules are those of it from here on;
         `diff` says how it differs, if that is known.  It lays facts out as the one before, except that some
-        relations are split off others.  Constraints are checked unless they will be later."""
+        relations are split off others.  `judge` checks constraints."""
         with self.engine.savepoint() as savepoint:
             if analysis is None:
-                return self._apply(savepoint, update, upcoming, limits, progress, checked=checked)
+                return self._apply(savepoint, update, upcoming, limits, progress, judge)
             diff = diff or diff_of_analyses(self.program.analysis, analysis)
             change = self._edit(savepoint, analysis, diff, splits)
-            outcome = self._apply(savepoint, update, upcoming, limits, progress, change, checked=checked)
+            outcome = self._apply(savepoint, update, upcoming, limits, progress, judge, change)
         for component in change.edited:
             component.end_edit()
         return outcome
@@ -201,9 +201,8 @@ class Maintainer:
         upcoming: Sequence[EncodedUpdate],
         limits: Limits,
         progress: ProgressCallback | None,
+        judge: Judge,
         rules: EditPlan | None = None,
-        *,
-        checked: bool,
     ) -> Outcome:
         start = time.perf_counter()
         engine, marks, expiring = self.engine, self.marks, self._expiring
@@ -244,9 +243,9 @@ class Maintainer:
                         worklist.add(expiring.readers(predicate))
                 runner.look_at(txn)
             runner.look_at(txn)
-            if self._constraints and checked:
+            if self._constraints:
                 names = (name for component in touched for name in component.predicates)
-                check_constraints(engine, [self._constraints[n] for n in names if n in self._constraints])
+                judge(engine, [self._constraints[n] for n in names if n in self._constraints])
             marks.end(counters)
         except KeyboardInterrupt:
             raise RunError(Interrupted(where=runner.where)) from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from tidalog.analysis import Analysis
 from tidalog.analysis.normal import NormalRule
@@ -42,11 +42,11 @@ def materialise(
     limits: Limits = NO_LIMITS,
     progress: ProgressCallback | None = None,
     by_time: bool = False,
-    checked: bool = True,
+    judge: Judge | None = None,
 ) -> RunStats:
     """Derives everything from the explicit facts; facts derived before are dropped.  On any error the
     explicit facts are as before and nothing is derived.  `by_time`: facts go by time, so bounded components
-    wait for an update that says when.  Constraints are checked, unless they will be later."""
+    wait for an update that says when.  `judge` checks constraints; none may be violated without it."""
     compiled = compiled_program(program)
     engine.forget_derived()
     engine.executed = Executed()
@@ -66,8 +66,7 @@ def materialise(
             runner.component = len(compiled.components)
             for constraint in compiled.constraints:
                 evaluation.run_component(constraint)
-            if checked:
-                check_constraints(engine, compiled.analysis.constraints)
+            (judge or check_constraints)(engine, compiled.analysis.constraints)
             return runner.finish()
     except KeyboardInterrupt:
         raise RunError(Interrupted(where=runner.where)) from None
@@ -78,20 +77,31 @@ def compiled_program(program: Analysis | CompiledProgram) -> CompiledProgram:
     return compile(program, is_native) if isinstance(program, Analysis) else program
 
 
-def check_constraints(engine: EmbeddedEngine, constraints: Sequence[NormalRule]) -> None:
+Judge = Callable[[EmbeddedEngine, Sequence[NormalRule]], None]
+"""Raises if an update is refused because of these constraints, which it may have changed."""
+
+
+def check_constraints(
+    engine: EmbeddedEngine, constraints: Sequence[NormalRule], allowed: Collection[str] = ()
+) -> None:
+    """Raises `RunError` (T055) for constraints that are violated, but for those that are allowed to be."""
     found: list[Diagnostic] = []
     for rule in constraints:
         name = constraint_predicate(rule.name)
         count = engine.count(name)
-        if count:
+        if count and rule.name not in allowed:
             span = rule.origin.span if rule.origin is not None else None
-            examples = _examples(engine, rule, name)
+            examples = examples_of(engine, rule, name)
             found.append(Violated(span, rule=rule.name, times=times(count), examples=examples))
     if found:
         raise RunError(found)
 
 
-def _examples(engine: EmbeddedEngine, rule: NormalRule, name: str) -> str:
+def unchecked(engine: EmbeddedEngine, constraints: Sequence[NormalRule]) -> None:
+    """Refuses nothing: constraints are checked later."""
+
+
+def examples_of(engine: EmbeddedEngine, rule: NormalRule, name: str) -> str:
     variables = list(dict.fromkeys(v for a in rule.atoms for v in a.arguments if isinstance(v, Variable)))
     variables += [c.variable for c in rule.computations]
     shown = [(i, v) for i, v in enumerate(variables) if not v.anonymous]

@@ -108,6 +108,10 @@ class AloneWithWindows:
     late: set[tuple[str, int]] = field(default_factory=set)
     now: int | None = None
 
+    @property
+    def violated(self) -> set[tuple[str, str]]:
+        return {(key, name) for key, kb in self.engines.items() for name in kb._open().violated}
+
     def apply(self, rows: Sequence[TimedRow]) -> None:
         for key in sorted({row.key for row in rows} - set(self.engines)):
             self._add(key)

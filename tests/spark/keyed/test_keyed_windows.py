@@ -14,6 +14,7 @@ from keyed_oracle import changes_in
 from keyed_windows import (
     LATE,
     PROGRAMS,
+    RULES,
     SECOND,
     AloneWithWindows,
     TimedRow,
@@ -56,7 +57,18 @@ class Buckets:
         self.emitted: list[object] = []
         self.late: set[tuple[str, int]] = set()
         self.refused: list[tuple[str, int]] = []
+        self.overdue: list[tuple[object, ...]] = []
         self.expired = 0
+
+    @property
+    def violated(self) -> set[tuple[str, str]]:
+        """Keys, and the constraints that they violate."""
+        found = set[tuple[str, str]]()
+        for bucket in self.buckets:
+            columns = bucket.engine.columns(bucket.config.violated)
+            texts = [[bucket.engine.dictionary.term(n).value for n in c.tolist()] for c in columns]  # type: ignore[union-attr]
+            found |= set(zip(*texts, strict=True))
+        return found
 
     @property
     def clock(self) -> Clock:
@@ -72,6 +84,7 @@ class Buckets:
             self.records[number].append(done.record)
             self.emitted += changes_in(done.changes, 2)
             self.refused += [(row["key"], row["update"]) for row in done.refused.to_pylist()]
+            self.overdue += [tuple(row.values()) for row in done.overdue.to_pylist()]
             self.expired += done.expired_facts
             for note in map(json.loads, done.bad):
                 assert note["fault"]["number"] == "T174"
@@ -150,8 +163,8 @@ def test_time_alone_moves_every_key_and_the_next_expiry_is_known(seed: int) -> N
     assert moved or seed % 4 == 0 or name == "count"
 
 
-def test_a_key_whose_facts_must_stay_does_not_follow_an_older_batch() -> None:
-    """It moved to the latest time of the batch, which may be older than that of the stream."""
+def test_time_passes_for_a_key_whose_constraint_it_violates() -> None:
+    """It violates the constraint from then on, and its updates are not refused for that."""
     alone, buckets = AloneWithWindows(PROGRAMS["must stay"]), Buckets(PROGRAMS["must stay"], 1)
     rows = [
         TimedRow("a", 1, "+", "node", ("n2",), 98),
@@ -159,11 +172,28 @@ def test_a_key_whose_facts_must_stay_does_not_follow_an_older_batch() -> None:
         TimedRow("a", 2, "+", "edge", ("n1", "n4"), 100),
     ]
     later = [[TimedRow("b", label, "+", "node", ("n1",), at)] for label, at in ((1, 108), (2, 105), (3, 109))]
-    for batch in (rows, *later):
+    for batch in (rows, *later, [TimedRow("a", 3, "+", "node", ("n3",), 109)]):
         alone.apply(batch)
         buckets.apply(batch)
         assert sorted(map(repr, buckets.emitted)) == sorted(map(repr, alone.emitted))
-        assert not any(key == "a" for key, *_, kind in buckets.emitted if kind == "expired")
+        assert buckets.violated == alone.violated
+    assert not buckets.refused and [key for key, *_ in buckets.overdue] == ["a"]
+    assert sum(key == "a" and kind == "expired" for key, *_, kind in buckets.emitted) == 4
+
+
+@pytest.mark.parametrize("seed", range(200, 212))
+def test_constraints_refuse_what_those_of_a_knowledge_base_refuse(seed: int) -> None:
+    """Whatever time violates, in the middle of an update or between updates, and after a restart."""
+    program = "@window node :- range 4s . :- edge(_, n4), ~node(_) . :- edge(?x, n3), ~node(?x) ." + RULES
+    alone, buckets = AloneWithWindows(program), Buckets(program, 1 + seed % 2)
+    for number, rows in enumerate(random_batches(seed, KEYS, 12, 10)):
+        alone.apply(rows)
+        buckets.apply(rows)
+        assert sorted(map(repr, buckets.emitted)) == sorted(map(repr, alone.emitted)), number
+        assert set(buckets.refused) == set(alone.refused)
+        assert buckets.violated == alone.violated
+        if number % 3 == 1:
+            buckets.rebuild()
 
 
 def test_an_arrival_after_a_restart_is_newer_than_a_late_one_before() -> None:

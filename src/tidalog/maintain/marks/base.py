@@ -9,7 +9,7 @@ nothing.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import ClassVar, Final, NamedTuple
+from typing import ClassVar, Final, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,8 @@ from tidalog.maintain.transaction import Transaction
 from tidalog.model.facts import Ids
 from tidalog.model.update import EncodedUpdate
 
+Foresight = Literal["nothing", "new", "all"]
+"""None; those that have just come; or all."""
 Hashes = npt.NDArray[np.uint64]
 Offsets = npt.NDArray[np.uint32]
 """Where the rows of facts start: a new id does not change it."""
@@ -47,6 +49,10 @@ class Marks:
     """What `engine.emit` may observe about instances: a set of bits."""
     pass_on: ClassVar[bool] = False
     """Whether marks pass from body to head through implicit facts."""
+    looks_ahead: ClassVar[bool] = False
+    """Whether it is of use to know what the next updates do."""
+    foresees: ClassVar[Foresight] = "nothing"
+    """Which facts it is of use to know of, that windows will lose next, before any update says so."""
     allows_trials: ClassVar[bool] = True
     """Whether the order in which facts are deleted is free."""
 
@@ -114,6 +120,10 @@ class Marks:
 
     def finished(self, deleted: Ids) -> None:
         """The update is finished; these facts are gone."""
+
+    def marked_among(self, predicates: Sequence[int]) -> int:
+        """How many derived facts of some predicates are marked for the next update."""
+        return 0
 
     def rows_have_moved(self, before: Offsets, now: Offsets) -> None:
         """Rows of facts start at other offsets; what is not among them is gone."""

@@ -15,12 +15,12 @@ from typing import ClassVar, Final
 import numpy as np
 
 from tidalog.engine import update_kernels as kernels
-from tidalog.engine.bits import RECORDED
+from tidalog.engine.bits import EXPLICIT, RECORDED
 from tidalog.engine.emit import RECORD_BODIES
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.maintain.component import MaintainedComponent
 from tidalog.maintain.counters import Counters
-from tidalog.maintain.marks.base import NO_IDS, Marks, Parts, Table
+from tidalog.maintain.marks.base import NO_IDS, Foresight, Marks, Parts, Table
 from tidalog.maintain.marks.next_update import coming_rows
 from tidalog.maintain.transaction import Transaction
 from tidalog.model.facts import Ids
@@ -38,6 +38,8 @@ class CompleteMarks(Marks):
     name: ClassVar[str] = "complete"
     observes: ClassVar[int] = RECORD_BODIES
     survives_rule_edits: ClassVar[bool] = False
+    looks_ahead: ClassVar[bool] = True
+    foresees: ClassVar[Foresight] = "new"
 
     def __init__(self, engine: EmbeddedEngine, look_ahead: int, *, sparing: bool = False) -> None:
         super().__init__(engine, look_ahead, sparing=sparing)
@@ -161,6 +163,10 @@ class CompleteMarks(Marks):
             self._pause = self._next_pause
             self._next_pause = min(2 * self._next_pause, _LONGEST_PAUSE)
         self._updates = self._instances = self._joins_saved = 0
+
+    def marked_among(self, predicates: Sequence[int]) -> int:
+        store, bits = self.engine.store, int(RECORDED | EXPLICIT)
+        return sum(len(store.ids(number, 0, bits, int(RECORDED))) for number in predicates)
 
     def close(self) -> None:
         self._log.end(self.engine.store.arrays)

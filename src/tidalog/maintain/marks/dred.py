@@ -21,7 +21,7 @@ from tidalog.engine.mark_propagation import PASS_ON
 from tidalog.engine.update_kernels import set_bits_of
 from tidalog.maintain.component import MaintainedComponent
 from tidalog.maintain.counters import Counters
-from tidalog.maintain.marks.base import NO_HASHES, NO_IDS, Hashes, Offsets, Parts, Table
+from tidalog.maintain.marks.base import NO_HASHES, NO_IDS, Foresight, Hashes, Offsets, Parts, Table
 from tidalog.maintain.marks.next_update import NextUpdateMarks
 from tidalog.maintain.marks.pairs import heads_of
 from tidalog.maintain.transaction import Transaction, each_once
@@ -41,6 +41,7 @@ class DRedMarks(NextUpdateMarks):
     survives_rule_edits: ClassVar[bool] = False
     observes: ClassVar[int] = PASS_ON
     pass_on: ClassVar[bool] = True
+    foresees: ClassVar[Foresight] = "nothing"  # what is not announced exactly is dropped
 
     def __init__(self, engine: EmbeddedEngine, look_ahead: int, *, sparing: bool = False) -> None:
         super().__init__(engine, look_ahead, sparing=sparing)

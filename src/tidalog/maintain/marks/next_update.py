@@ -18,7 +18,7 @@ from tidalog.engine.bits import DELETED, DELETED_NEXT, EXPLICIT, MARKED, PRESENT
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.fact_kernels import HEADER
 from tidalog.maintain.counters import Counters
-from tidalog.maintain.marks.base import NO_IDS, Marks, Offsets, Parts, Table
+from tidalog.maintain.marks.base import NO_IDS, Foresight, Marks, Offsets, Parts, Table
 from tidalog.maintain.transaction import Transaction
 from tidalog.model.facts import Ids
 from tidalog.model.update import EncodedUpdate
@@ -36,6 +36,8 @@ class Named:
 
 class NextUpdateMarks(Marks):
     allows_trials: ClassVar[bool] = False
+    looks_ahead: ClassVar[bool] = True
+    foresees: ClassVar[Foresight] = "all"
 
     def __init__(self, engine: EmbeddedEngine, look_ahead: int, *, sparing: bool = False) -> None:
         super().__init__(engine, look_ahead, sparing=sparing)
@@ -132,6 +134,10 @@ class NextUpdateMarks(Marks):
     def _new_at_risk(self) -> Offsets:
         new = [self.engine.store.ids(number, self._begin) for number in sorted(self._at_risk)]
         return self._offsets(np.concatenate(new))
+
+    def marked_among(self, predicates: Sequence[int]) -> int:
+        marked, store = self._ids(self._named.marked), self.engine.store
+        return sum(int(np.isin(store.ids(number), marked).sum()) for number in predicates)
 
     def rows_have_moved(self, before: Offsets, now: Offsets) -> None:
         if not len(before):

@@ -72,6 +72,7 @@ _PLANS: Final = ((FORWARD, proved), (BACKWARD, not_deleted), (FORWARD, old_state
 class BackwardForward(Strategy):
     name: ClassVar[str] = "bf"
     moves_are_insertions: ClassVar[bool] = True
+    foresees: ClassVar[bool] = True
 
     def delete(self, work: ComponentUpdate) -> None:
         delete_exactly(work, work.order)

@@ -135,6 +135,8 @@ class Strategy:
     """Marks that users choose → those that it has instead."""
     starts_over: ClassVar[bool] = False
     """Whether it deletes even if no proof is lost, and can follow a strategy that was given up."""
+    foresees: ClassVar[bool] = False
+    """Whether marks of what windows lose next save it work, as `bench.windows.foresight` measures it."""
     keeps_expiries: ClassVar[bool] = False
     """Whether it keeps the times at which facts expire."""
     moves_are_insertions: ClassVar[bool] = False

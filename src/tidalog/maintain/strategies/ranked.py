@@ -37,6 +37,7 @@ _MOST_FOLLOWERS: Final = 0.8
 
 class Ranked(Strategy):
     name: ClassVar[str] = "ranked"
+    foresees: ClassVar[bool] = True
 
     def misfit(self, component: MaintainedComponent) -> str:
         return "" if component.in_rank_order else "its facts are no longer in the order of ranks"

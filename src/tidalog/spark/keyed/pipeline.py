@@ -11,10 +11,11 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from tidalog.api.diagnostics import ViolatedByTime
 from tidalog.keyed.outcome import Clock
-from tidalog.keyed.packing import BAD_ROW, OTHER, REFUSED, WITH_RULES
+from tidalog.keyed.packing import BAD_ROW, OTHER, OVERDUE, REFUSED, WITH_RULES
 from tidalog.maintain.materialise import Violated
 from tidalog.spark.checkpoints import read_checkpoint
 from tidalog.spark.diagnostics import UpdateRefused
@@ -27,6 +28,9 @@ from tidalog.storage import faults
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row
+
+_NOTED: Final = (REFUSED, WITH_RULES, OVERDUE)
+"""Rows that are about updates and keys, for the quarantine."""
 
 
 class KeyedPipeline:
@@ -91,7 +95,7 @@ class KeyedPipeline:
             report.read_seconds = time.perf_counter() - start
             rows = self._rows_of(others).collect() if any(note["more"] for note in notes) else []
             bad = [_bad_row(row["note"]) for row in rows if row["row"] == BAD_ROW]
-            refused = [self._refusal(row) for row in rows if row["row"] in (REFUSED, WITH_RULES)]
+            refused = [self._refusal(row) for row in rows if row["row"] in _NOTED]
             self._quarantine.check(bad, batch)
             if bad or refused:
                 query = read_checkpoint(self._checkpoint).query or ""
@@ -112,11 +116,15 @@ class KeyedPipeline:
         self._reporter.add(report, start)
 
     def _refusal(self, row: Row) -> BadRow:
-        """A refused update or rule edit, in the form of the quarantine."""
+        """A refused update or rule edit, or what time has violated, in the form of the quarantine."""
         update = {self._key: row[self._key], "update": row["update"]}
         if row["row"] == WITH_RULES:
             message = f"this change of rules was refused: {row['note']}"
             return {"number": UpdateRefused.number, "message": message, "column": "", "values": update}
+        if row["row"] == OVERDUE:
+            overdue = ViolatedByTime(rule=row["note"], times="", examples="")
+            message = f"time has violated constraint {row['note']} for this key, and no update was refused"
+            return {"number": overdue.number, "message": message, "column": "", "values": update}
         violated = Violated(rule=row["note"], times="", examples="")
         message = f"constraint {row['note']} is violated: this update of the key was refused"
         return {"number": violated.number, "message": message, "column": "", "values": update}
