@@ -89,7 +89,7 @@ class TestWhatIsShared:
             differences = {expiry_of(windows[0], t) - expiry_of(windows[1], t) for t in times}
             groups = list(of_equal_step([((w.name,), (w,)) for w in windows]))
             if len(groups) == 1:
-                (longer, none), (shorter, lasting) = groups[0]
+                (longer, none), (_, lasting) = groups[0]
                 sign = 1 if longer == ("w0",) else -1
                 assert none == 0 and differences == {sign * lasting}, windows
                 pairs += 1
