@@ -28,9 +28,7 @@ def query(*windows: str) -> str:
     return f"PREFIX : <{E}> SELECT ?x ?y {streams} WHERE {{ ?x :in ?y }}"
 
 
-def opened(
-    *texts: str, rules: str = CLOSURE, every: str | None = None, **options: object
-) -> KnowledgeBase:
+def opened(*texts: str, rules: str = CLOSURE, every: str | None = None, **options: object) -> KnowledgeBase:
     kb = tidalog.open(**options)  # type: ignore[arg-type]
     kb.load(rules)
     for number, text in enumerate(texts):
@@ -138,6 +136,21 @@ class TestWhatIsShared:
             assert error.diagnostics[0].number in ("T020", "T021")
         else:
             assert bounds(kb) == []
+
+    def test_a_relation_is_derived_for_as_long_as_a_query_needs_it(self) -> None:
+        rules = f"{CLOSURE} triple(?x, :by, ?z) :- triple(?x, :in, ?y), triple(?y, :in, ?z) ."
+        by = query("[RANGE 20s]").replace(":in", ":by")
+        kb = opened(query("[RANGE 60s]"), by, by.replace("20s", "10s"), rules=rules)
+        found = {
+            tuple(rule.head.predicate.replace(E, "").split("|")[1:]): rule.lasting // SECOND
+            for rule in kb._open().analysis.rules
+            if rule.lasting and rule.head is not None
+        }
+        assert found == {
+            ("range 20s step 1us", "triple"): 40,
+            ("range 20s step 1us", "property:in"): 40,
+            ("range 10s step 1us", "property:by"): 10,
+        }
 
     def test_rules_without_joins_share_nothing(self) -> None:
         """There is nothing to derive more than once."""
