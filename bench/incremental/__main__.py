@@ -22,7 +22,7 @@ from bench.incremental import (
     sustained,
     warm,
 )
-from bench.windows import memory, shares, slides
+from bench.windows import memory, queries, shares, slides
 from bench.windows import warm as warm_windows
 
 JOBS: dict[str, Callable[..., object]] = {
@@ -48,6 +48,7 @@ JOBS: dict[str, Callable[..., object]] = {
     "window-shares": shares.run,
     "window-slides": slides.run,
     "window-memory": memory.run,
+    "window-queries": queries.run,
 }
 
 

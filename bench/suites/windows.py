@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from bench.incremental.jobs import compile_all, failed
 from bench.process import OK
 from bench.report import Section
-from bench.suites import window_shares, window_slides
+from bench.suites import window_queries, window_shares, window_slides
 from bench.suites.options import Options
 
 WHOLE = "windows"
@@ -29,6 +29,7 @@ PARTS: Mapping[str, Callable[[Options], Iterator[Section]]] = {
     "window-shares": window_shares.shares,
     "window-slides": window_slides.slides,
     "window-memory": window_slides.memory,
+    "window-queries": window_queries.queries,
     "window-peers": window_slides.peers,
 }
 NAMES = (WHOLE, *PARTS)

@@ -1,7 +1,7 @@
 """Continuous queries over windows of one stream: what follows is derived once, or for each window.
 
-Windows whose lengths differ by whole steps share it.  Those beside them are shorter by half a step, so they do
-not; as rows come at whole steps, they hold the same.
+Windows whose lengths differ by whole steps share it.  Those beside them are shorter by up to half a step, so
+they do not; as rows come at whole steps, they hold the same.
 """
 
 from __future__ import annotations

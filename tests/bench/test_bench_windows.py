@@ -15,7 +15,7 @@ from bench.incremental.__main__ import JOBS
 from bench.incremental.jobs import Done, run_job
 from bench.peers_incremental.contest import WRONG
 from bench.process import OK, Limits
-from bench.suites import window_shares, window_slides
+from bench.suites import window_queries, window_shares, window_slides
 from bench.suites import windows as suite
 from bench.windows import memory, shares, slides
 from bench.windows.join_task import HALF, JoinTask, expected
@@ -211,14 +211,14 @@ def test_the_quick_suite_runs_and_agrees(tmp_path: Path, monkeypatch: pytest.Mon
         return Done(OK, figures=json.loads(json.dumps(JOBS[job](**request))))
 
     monkeypatch.setattr("bench.__main__._RESULTS", tmp_path)
-    for module in (window_shares, window_slides):
+    for module in (window_queries, window_shares, window_slides):
         monkeypatch.setattr(module, "run_job", run_here)
     monkeypatch.setattr(suite, "compile_all", lambda limits, job: Done(OK))
-    parts = ["window-shares", "window-slides", "window-memory"]
+    parts = ["window-shares", "window-slides", "window-memory", "window-queries"]
     assert main(["papers", *parts, "--quick", "--repeat", "1"]) == 0
     (stored,) = tmp_path.glob("*.json")
     sections = json.loads(stored.read_text())["sections"]
-    assert [section["problems"] for section in sections] == [[]] * 4
+    assert [section["problems"] for section in sections] == [[]] * 5
     assert len(list(tmp_path.glob("*.svg"))) == 2
 
 

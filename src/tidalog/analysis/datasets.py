@@ -15,19 +15,21 @@ If a rule negates or aggregates what depends on a window, what follows from the 
 follow from both.  What such rules derive, and what depends on it, starts from the explicit facts of the
 background, which `PREDICATE|given` has.
 
-Several datasets whose windows differ by one length (`shared_windows`) can share what follows: the rules run
-over the longest windows, and the relations that queries over shorter ones read are bounded.
+Several datasets whose windows differ by one length (`shared_windows`) can share what follows: a relation is
+derived over the longest windows for which a query needs it, and what is read of it over shorter ones is
+bounded.
 
     D10|ex:p(?s, ?o)      :- D60|ex:p(?s, ?o) .            which stays for another 50 s
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from tidalog.analysis.rewrite import map_atoms, placed_atoms
-from tidalog.analysis.shared_windows import can_be_bounded
+from tidalog.analysis.shared_windows import are_positive, is_join
 from tidalog.analysis.specialise import specialise
 from tidalog.model.program import (
     Aggregate,
@@ -70,30 +72,48 @@ def dataset_rules(
     timed: Iterable[str],
     is_native: Callable[[Expression], bool],
 ) -> list[Rule]:
-    """The rules of queries over datasets, and those of the datasets that they need; none has a name.  What
-    follows is derived over the first dataset, which has the longest windows, if it can be.
+    """The rules of queries over datasets, and those of the datasets that they need; none has a name.  Each
+    relation is derived over the longest windows for which a query needs it, if the others can read it there.
 
     `rules` are those of the program, `timed` the predicates whose facts go by time; `is_native` says whether
-    compiled code computes an expression.
+    compiled code computes an expression.  The datasets come in the order of their lengths, the longest first.
     """
-    first, *others = datasets
+    streams = datasets[0].streams
     written = [map_atoms(rule, lambda atom: lower_atom(atom, tables)) for rule in rules if rule.heads]
-    fed = [Rule((Atom(TRIPLE, (S, P, O)),), (Atom(stream, (S, P, O)),)) for stream in first.streams]
+    fed = [Rule((Atom(TRIPLE, (S, P, O)),), (Atom(stream, (S, P, O)),)) for stream in streams]
     asked = [rule for dataset in datasets for rule in dataset.asked]
     found = specialise([*written, *fed, *asked], tables, prefixes)
     first_asked = len(written) + len(fed)
     own, lower = found.rules[first_asked:], [*found.rules[:first_asked], *found.bridges]
-    parts = _Parts.of(own, lower, first.streams, found.layout, first.prefix)
-    shared = [*parts.of_dataset(lower), *parts.of_background(own, lower)]
-    if others and not (can_be_bounded(shared, is_native) and parts.read_no_others(lower, timed)):
+    entries = {head.predicate for rule in found.rules[len(written) : first_asked] for head in rule.heads}
+    joined = {head.predicate for rule in lower if is_join(rule) for head in rule.heads}
+    longer: dict[str, _Longer] = {}
+    result, can_share, pays = list[Rule](), True, False
+    at = 0
+    for dataset in datasets:
+        queries = own[at : at + len(dataset.asked)]
+        at += len(queries)
+        parts = _Parts.of(queries, lower, streams, found.layout, dataset.prefix, longer)
+        derived = [*parts.of_dataset(lower), *parts.of_background(own, lower)]
+        reading = [*parts.of_queries(queries), *derived]
+        result += [*reading, *parts.of_longer(reading, longer, dataset.lasting)]
+        if len(datasets) > 1:
+            can_share &= dataset is datasets[0] or parts.derived.isdisjoint(entries)
+            can_share &= are_positive(derived, is_native) and parts.read_no_others(lower, timed)
+            pays |= not joined.isdisjoint(parts.names.keys() - parts.derived)
+        longer |= {name: _Longer(parts.names[name], dataset.lasting) for name in parts.derived}
+    if len(datasets) > 1 and not (can_share and pays):
         apart = (dataset_rules(rules, [one], tables, prefixes, timed, is_native) for one in datasets)
         return [rule for found_rules in apart for rule in found_rules]
-    result = [*parts.of_queries(own[: len(first.asked)]), *shared]
-    at = len(first.asked)
-    for dataset in others:
-        result += parts.of_bounded(own[at : at + len(dataset.asked)], dataset)
-        at += len(dataset.asked)
     return result
+
+
+class _Longer(NamedTuple):
+    """A relation of a dataset with longer windows."""
+
+    name: str
+    lasting: int
+    """That of the dataset."""
 
 
 @dataclass(frozen=True)
@@ -109,10 +129,18 @@ class _Parts:
     """Relations of which a fact of the background may not hold in the dataset."""
     needed: frozenset[str]
     """All that queries depend on."""
+    derived: frozenset[str]
+    """The relations that rules derive in this dataset; the others are those of longer windows."""
 
     @classmethod
     def of(
-        cls, own: Sequence[Rule], others: Sequence[Rule], streams: Iterable[str], layout: Layout, prefix: str
+        cls,
+        own: Sequence[Rule],
+        others: Sequence[Rule],
+        streams: Iterable[str],
+        layout: Layout,
+        prefix: str,
+        longer: Container[str],
     ) -> _Parts:
         every = [*own, *others]
         answers = {head.predicate for rule in own for head in rule.heads}
@@ -131,7 +159,8 @@ class _Parts:
         }
         inside = (e for e in _edges(others, lambda head, body: (body, head)) if copied.issuperset(e))
         not_monotone = frozenset(_closure(starts, inside))
-        return cls(layout, names, frozenset(streams), arities, not_monotone, frozenset(needed))
+        derived = frozenset(name for name in names if name not in longer)
+        return cls(layout, names, frozenset(streams), arities, not_monotone, frozenset(needed), derived)
 
     def of_queries(self, own: Iterable[Rule]) -> Iterator[Rule]:
         return (self._renamed(rule, rule.heads) for rule in own)
@@ -144,7 +173,7 @@ class _Parts:
             heads = tuple(
                 head
                 for head in rule.heads
-                if head.predicate in self.names and (changes or head.predicate in self.not_monotone)
+                if head.predicate in self.derived and (changes or head.predicate in self.not_monotone)
             )
             if heads:
                 yield self._renamed(replace(rule, heads=heads), heads)
@@ -155,16 +184,15 @@ class _Parts:
         expiring = _closure(timed, (edge for edge in edges if edge[0] not in self.streams))
         return self.needed.isdisjoint(expiring - self.streams)
 
-    def of_bounded(self, own: Sequence[Rule], dataset: Dataset) -> Iterator[Rule]:
-        """The rules of queries over a dataset with shorter windows, and the relations that they read."""
-        renamed = self.layout.renamed(dataset.prefix)
-        read = {atom.predicate for rule in own for atom, in_head in placed_atoms(rule) if not in_head}
-        names = {name: renamed.get(name, f"{dataset.prefix}{name}") for name in read & self.names.keys()}
-        yield from replace(self, names=names).of_queries(own)
-        for relation, name in sorted(names.items()):
+    def of_longer(self, rules: Iterable[Rule], longer: Mapping[str, _Longer], lasting: int) -> Iterator[Rule]:
+        """What rules of the dataset read that is derived over longer windows."""
+        read = {atom.predicate for rule in rules for atom, in_head in placed_atoms(rule) if not in_head}
+        for relation in sorted(self.names.keys() - self.derived):
             arguments = tuple(Variable(f"a{n}") for n in range(self.arities[relation]))
-            longer = Atom(self.names[relation], arguments)
-            yield Rule((Atom(name, arguments),), (longer,), lasting=dataset.lasting)
+            head, source = Atom(self.names[relation], arguments), longer[relation]
+            if head.predicate in read:
+                body = Atom(source.name, arguments)
+                yield Rule((head,), (body,), lasting=lasting - source.lasting)
 
     def of_background(self, own: Iterable[Rule], others: Iterable[Rule]) -> Iterator[Rule]:
         read = {
@@ -174,7 +202,8 @@ class _Parts:
             for atom, in_head in placed_atoms(rule)
             if not in_head
         }
-        for relation, name in sorted(self.names.items()):
+        for relation in sorted(self.derived):
+            name = self.names[relation]
             if is_view(relation) or (relation == TRIPLE and relation not in read):
                 continue  # a view has what its relations have; what nothing else reads is copied below
             arguments = tuple(Variable(f"a{n}") for n in range(self.arities[relation]))

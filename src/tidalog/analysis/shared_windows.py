@@ -52,19 +52,20 @@ def _kind(streams: Streams, windows: Sequence[Window], shortest: int) -> object:
     return tuple(own), shortest % lcm(*(window.step for window in windows))
 
 
-def can_be_bounded(rules: Iterable[Rule], is_native: Callable[[Expression], bool]) -> bool:
-    """Whether what rules derive goes when the first of the facts does that it follows from; and whether they
-    join, so that it pays to derive it once."""
-    joins = False
+def are_positive(rules: Iterable[Rule], is_native: Callable[[Expression], bool]) -> bool:
+    """Whether what rules derive goes when the first of the facts does that it follows from."""
     for rule in rules:
         literals = list(flat_literals(rule.body))
-        atoms = sum(isinstance(literal, Atom) for literal in literals)
-        joins |= atoms > 1
-        if not 0 < atoms < _MOST_ATOMS:
+        if not 0 < sum(isinstance(literal, Atom) for literal in literals) < _MOST_ATOMS:
             return False
         if not all(_is_positive(literal, is_native) for literal in (*rule.heads, *literals)):
             return False
-    return joins
+    return True
+
+
+def is_join(rule: Rule) -> bool:
+    """Whether it pays to apply a rule once: a copy is as fast."""
+    return sum(isinstance(literal, Atom) for literal in flat_literals(rule.body)) > 1
 
 
 def _is_positive(literal: FlatLiteral, is_native: Callable[[Expression], bool]) -> bool:

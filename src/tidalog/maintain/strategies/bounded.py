@@ -36,10 +36,7 @@ class Bounded(Strategy):
     keeps_expiries: ClassVar[bool] = True
 
     def misfit(self, component: MaintainedComponent) -> str:
-        expiries = component.engine.expiries
-        if expiries.lifetimes is None or not expiries.timed.issuperset(component.lower):
-            return "nothing that it reads expires"
-        return ""
+        return "" if component.engine.expiries.lifetimes is not None else "no time is known yet"
 
     def delete(self, work: ComponentUpdate) -> None:
         """Facts go when all expiries are right: see `insert`."""
@@ -50,6 +47,7 @@ class Bounded(Strategy):
         from_scratch = component.expires_with != basis or component.edit is not None
         component.expires_with = None
         work.marks.recomputed()
+        assert expiries.timed.issuperset(component.lower), component.name
         copy = _Copy(work)
         due = expiries.due.get(copy.number, _NO_IDS)
         old = due[expiries.times_of(due) <= copy.now]
