@@ -162,6 +162,8 @@ def _goes_by_time(component: MaintainedComponent) -> bool:
 
 # --- what a deletion costs ---------------------------------------------------------------------------
 
+_STEPS_BY_BLOCKS: Final = 1.25
+"""Steps of a search that cost as much as to delete a fact by blocks, and to insert another one."""
 _STEPS_PER_FACT: Final = 0.4
 _STEPS_PER_DERIVATION: Final = 0.1
 _NEAR: Final = 0.5
@@ -223,7 +225,9 @@ def _delete_or_start_over(strategy: Strategy, work: ComponentUpdate) -> Strategy
     seeds, worth = work.seeds, component.worth
     if seeds >= _MANY_SEEDS and work.marks.allows_trials:
         if _has_single_proofs(component):
+            affected = work.counters.deletions
             _BY_BLOCKS.delete(work)
+            _learn(component, seeds, int(_STEPS_BY_BLOCKS * (work.counters.deletions - affected)))
             component.reason = "most facts have one proof"
             return _BY_BLOCKS
         steps = _trial(component, seeds, worth)
