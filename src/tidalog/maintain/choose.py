@@ -66,7 +66,7 @@ def maintain(work: ComponentUpdate, options: Options) -> Strategy:
     component = work.component
     strategy = choose(component, options, work.seeds)
     slides = options.strategy == AUTO and component.engine.expiries.lifetimes is not None
-    slide = _Slide(work) if slides else None
+    slide = _Slide(work, strategy) if slides else None
     if component.strategy is not None and component.strategy is not strategy:
         component.strategy.leave(component)
     if not strategy.keeps_expiries:
@@ -95,8 +95,9 @@ class _Slide:
 
     __slots__ = ("_affected", "_began", "_gone")
 
-    def __init__(self, work: ComponentUpdate) -> None:
-        self._began = thread_time()
+    def __init__(self, work: ComponentUpdate, strategy: Strategy) -> None:
+        is_measured = strategy.keeps_expiries or work.component.slides.is_trial
+        self._began = thread_time() if is_measured else None
         self._affected, self._gone = work.counters.deletions, _gone(work)
 
     def end(self, work: ComponentUpdate, strategy: Strategy, *, begins: bool) -> None:
@@ -105,6 +106,8 @@ class _Slide:
         if affected and not strategy.keeps_expiries:
             own = sum(len(asked[number]) for number in component.numbers if number in asked)
             component.stays.note(max(0, affected + own - (_gone(work) - self._gone)), affected)
+        if self._began is None:
+            return
         kept, seconds = strategy.keeps_expiries, thread_time() - self._began
         slides = component.engine.expiries.slides if kept else work.seeds > 0
         component.slides.note(seconds, kept=kept, begins=begins, slides=slides)
