@@ -72,7 +72,7 @@ def maintain(work: ComponentUpdate, options: Options) -> Strategy:
     component = work.component
     strategy = choose(component, options, work.seeds)
     slides = options.strategy == AUTO and component.engine.expiries.lifetimes is not None
-    slide = _Slide(work) if slides else None
+    slide = _Slide(work, strategy) if slides else None
     if component.strategy is not None and component.strategy is not strategy:
         component.strategy.leave(component)
     if not strategy.keeps_expiries:
@@ -101,8 +101,9 @@ class _Slide:
 
     __slots__ = ("_affected", "_began", "_gone")
 
-    def __init__(self, work: ComponentUpdate) -> None:
-        self._began = thread_time()
+    def __init__(self, work: ComponentUpdate, strategy: Strategy) -> None:
+        is_measured = strategy.keeps_expiries or work.component.slides.is_trial
+        self._began = thread_time() if is_measured else None
         self._affected, self._gone = work.counters.deletions, _gone(work)
 
     def end(self, work: ComponentUpdate, strategy: Strategy, *, begins: bool) -> None:
@@ -111,6 +112,8 @@ class _Slide:
         if affected and not strategy.keeps_expiries:
             own = sum(len(asked[number]) for number in component.numbers if number in asked)
             component.stays.note(max(0, affected + own - (_gone(work) - self._gone)), affected)
+        if self._began is None:
+            return
         kept, seconds = strategy.keeps_expiries, thread_time() - self._began
         slides = component.engine.expiries.slides if kept else work.seeds > 0
         component.slides.note(seconds, kept=kept, begins=begins, slides=slides)
@@ -179,6 +182,8 @@ def _goes_by_time(component: MaintainedComponent) -> bool:
 
 # --- what a deletion costs ---------------------------------------------------------------------------
 
+_STEPS_BY_BLOCKS: Final = 1.25
+"""Steps of a search that cost as much as to delete a fact by blocks, and to insert another one."""
 _STEPS_PER_FACT: Final = 0.4
 _STEPS_PER_DERIVATION: Final = 0.1
 _NEAR: Final = 0.5
@@ -240,7 +245,9 @@ def _delete_or_start_over(strategy: Strategy, work: ComponentUpdate) -> Strategy
     seeds, worth = work.seeds, component.worth
     if seeds >= _MANY_SEEDS and work.marks.allows_trials:
         if _has_single_proofs(component):
+            affected = work.counters.deletions
             _BY_BLOCKS.delete(work)
+            _learn(component, seeds, int(_STEPS_BY_BLOCKS * (work.counters.deletions - affected)))
             component.reason = "most facts have one proof"
             return _BY_BLOCKS
         steps = _trial(component, seeds, worth)

@@ -308,28 +308,26 @@ class _Buffers(Owner[state.Work]):
     def ensure_capacity(self, run: _Run, more: int = 0) -> None:
         """Capacity for another block of instances, and for this many more facts in every list."""
         work, expiries, engine = self.arrays, run.expiries, run.engine
-        doubted, suspects, waits, changed = (int(work.control[counter]) + more for counter in _COUNTED)
-        after = work._replace(
-            heap=_with_capacity(work.heap, doubted),
-            suspects=_with_capacity(work.suspects, suspects),
-            waits=_with_capacity(work.waits, waits),
-            changed=_with_capacity(work.changed, changed),
-            queue=_with_capacity(work.queue, len(expiries.arrays.when)),
-        )
-        self.replace(after)
+        lists = (work.heap, work.suspects, work.waits, work.changed, work.queue)
+        used = [int(work.control[counter]) + more for counter in _COUNTED]
+        used.append(len(expiries.arrays.when))
+        if any(entries + _SPARE > len(array) for entries, array in zip(used, lists, strict=True)):
+            heap, suspects, waits, changed, queue = map(_with_capacity, lists, used)
+            larger = work._replace(heap=heap, suspects=suspects, waits=waits, changed=changed, queue=queue)
+            self.replace(larger)
         engine.store.ensure(BLOCK, len(work.heads), -1)
         expiries.reserve(len(engine.store) + BLOCK, more + BLOCK)
 
 
 _COUNTED: Final = (state.DOUBTED, state.SUSPECTS, state.WAITS, state.CHANGED)
+_SPARE: Final = 2 * state.MARGIN
 
 
 def _with_capacity(array: npt.NDArray[np.int32], entries: int) -> npt.NDArray[np.int32]:
     """An array with capacity for more than this many entries, or itself."""
-    needed = entries + 2 * state.MARGIN
-    if needed <= len(array):
+    if entries + _SPARE <= len(array):
         return array
-    larger = np.empty((2 * needed, *array.shape[1:]), np.int32)
+    larger = np.empty((2 * (entries + _SPARE), *array.shape[1:]), np.int32)
     larger[: len(array)] = array
     return larger
 
