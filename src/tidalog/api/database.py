@@ -40,6 +40,7 @@ from tidalog.api.timed_changes import apply_timed, check, check_time, read_time,
 from tidalog.builtins import PythonFunction
 from tidalog.engine.interrupts import nowhere
 from tidalog.engine.limits import Limits, ProgressCallback
+from tidalog.lang.names import may_be_declared
 from tidalog.maintain.choose import START_OVER, Options, keeps_expiries
 from tidalog.maintain.counters import Counters
 from tidalog.maintain.delta import PredicateDelta
@@ -103,7 +104,7 @@ class Database(HeldState):
         """A load of prefixes that are not known yet; None if there are none.  Rules and facts stay."""
         state = self._state
         known = {**STANDARD_PREFIXES, **state.program.prefixes}
-        new = {name: iri for name, iri in found.items() if name not in known}
+        new = {name: iri for name, iri in found.items() if name not in known and may_be_declared(name, iri)}
         if not new:
             return None
         program = replace(state.program, prefixes=MappingProxyType({**new, **state.program.prefixes}))
