@@ -15,14 +15,14 @@ from pathlib import Path
 
 from bench.measure import Stopwatch, cpu_seconds, resident_bytes
 from bench.staging import Job
-from bench.systems import SYSTEMS
+from bench.systems import LOADERS, SYSTEMS
 
 
 def main(system: str, folder: str, threads: str, output: str) -> None:
     watch = Stopwatch()
     job = Job.read(Path(folder))
     with watch.phase("start"):
-        runner = SYSTEMS[system].runner()
+        runner = {**SYSTEMS, **LOADERS}[system].runner()
     base = resident_bytes()
     contents = runner(job, Path(folder), int(threads), watch)
     if not watch.final_bytes:

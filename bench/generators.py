@@ -7,6 +7,7 @@ same order on every machine, so that expected counts can be written down.
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -102,6 +103,23 @@ def distinct_pairs(count: int, terms: int, seed: int = 7) -> Integers:
 
 def integer_pairs(count: int, terms: int) -> pa.Table:
     return pairs(distinct_pairs(count, terms))
+
+
+def university_triples(count: int) -> Iterator[str]:
+    """Lines of N-Triples as of a university: a few properties and classes, eight statements for each person,
+    half of them about other persons."""
+    base = "http://www.example.org/university"
+    rdf_type = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+    for person in range(count // 8):
+        own = f"<{base}{person // 900}.example/department{person % 17}/person{person}>"
+        yield f"{own} <{rdf_type}> <{base}#Class{person % 9}> .\n"
+        yield f'{own} <{base}#name> "Person {person}" .\n'
+        yield f'{own} <{base}#mail> "person{person}@department{person % 17}.example" .\n'
+        yield f"{own} <{base}#memberOf> <{base}{person // 900}.example/department{person % 17}> .\n"
+        for number in range(4):
+            other = (person * (number + 3)) % max(1, count // 8)
+            place = f"{base}{other // 900}.example/department{other % 17}"
+            yield f"{own} <{base}#relation{number}> <{place}/person{other}> .\n"
 
 
 def string_pairs(count: int, terms: int) -> pa.Table:

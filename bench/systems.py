@@ -49,7 +49,11 @@ class System:
         return cast(Runner, import_module(self.module).run)
 
 
-TIDALOG = System("tidalog", "Tidalog", "bench.tidalog_runner", "tidalog")
+TIDALOG = System(
+    "tidalog", "Tidalog", "bench.tidalog_runner", "tidalog", formats=("csv", "parquet", "nt", "nt.gz")
+)
+OXIGRAPH = System("oxigraph", "Oxigraph", "bench.peers.oxigraph", "pyoxigraph", formats=("nt", "nt.gz"))
+"""It loads RDF, and evaluates no rules."""
 PEERS = (
     System("duckdb", "DuckDB", "bench.peers.duckdb", "duckdb", threads=(1, 2)),
     System("clingo", "clingo", "bench.peers.clingo", "clingo", formats=("csv",)),
@@ -58,3 +62,5 @@ PEERS = (
     System("souffle", "Soufflé", "bench.peers.souffle", formats=("csv",)),
 )
 SYSTEMS = {system.key: system for system in (TIDALOG, *PEERS)}
+LOADERS = {OXIGRAPH.key: OXIGRAPH}
+"""Systems that load only."""

@@ -53,6 +53,10 @@ def _warm_up(job: Job, folder: Path) -> None:
 def _import(job: Job, folder: Path) -> str:
     lines = []
     for predicate, columns in job.columns.items():
+        if job.kind.startswith("load-nt"):
+            ending = job.kind.removeprefix("load-")
+            lines.append(f'@import {predicate} :- ntriples{{resource = "{folder}/{predicate}.{ending}"}} .')
+            continue
         types = ", ".join(_LANGUAGE_TYPES[arrow_type] for arrow_type in columns.values())
         ending = job.kind.removeprefix("load-")
         header = ", header = true" if ending == "csv" else ""

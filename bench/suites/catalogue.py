@@ -26,7 +26,7 @@ def _speed_names(quick: bool) -> tuple[str, ...]:
 SUITES: tuple[Suite, ...] = (
     Suite("speed", "evaluation and memory, beside the peers", speed.run, _speed_names),
     Suite("scaling", "three sizes that each double the result", scaling.run),
-    Suite("loading", "five million pairs from CSV and Parquet", loading.run),
+    Suite("loading", "five million pairs from CSV and Parquet; triples", loading.run),
     Suite("startup", "cold and warm start of the command line", startup.run),
     Suite("papers", "the evaluations of papers, run again", papers.run, lambda quick: papers.NAMES),
     Suite(

@@ -1,17 +1,20 @@
-"""Loading: pairs of strings and of integers, from CSV and from Parquet, into each system."""
+"""Loading: pairs of strings and of integers, from CSV and from Parquet, into each system; and triples beside
+Oxigraph."""
 
 from __future__ import annotations
 
+import gzip
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
 from bench.compare import contest, disagreements
-from bench.generators import integer_pairs, string_pairs
+from bench.generators import integer_pairs, string_pairs, university_triples
 from bench.process import OK
 from bench.report import Section, megabytes, ratio, seconds
 from bench.staging import Job, columns_of, write_files
 from bench.suites.options import Options
+from bench.systems import OXIGRAPH, TIDALOG
 
 _COLUMNS = (
     "what",
@@ -50,14 +53,39 @@ def run(options: Options) -> list[Section]:
         f"{count // 5:,} different terms; all pairs differ.  egglog reads tab-separated files, clingo a "
         "text of facts, CozoDB rows from Python; DuckDB keeps rows as they come, without making them a set.",
     ]
-    return [section]
+    return [section, _triples(options)]
+
+
+def _triples(options: Options) -> Section:
+    count = 40_000 if options.quick else 1_200_000
+    section = Section(f"Loading {count:,} triples", _COLUMNS)
+    with tempfile.TemporaryDirectory(prefix="tidalog-bench-") as scratch:
+        folder = Path(scratch)
+        with (folder / "triple.nt").open("w") as plain, gzip.open(folder / "triple.nt.gz", "wt") as packed:
+            for line in university_triples(count):
+                plain.write(line)
+                packed.write(line)
+        columns = {"triple": dict.fromkeys(("subject", "predicate", "object"), "string")}
+        for ending in ("nt", "nt.gz"):
+            options.say(f"loading: triples, {ending}")
+            Job(f"load-{ending}", f"triples {ending}", "", {}, {"triple": 3}, columns).write(folder)
+            _compare(section, options, f"triples, {ending}", ending, folder, count, "triple")
+    section.notes.append("Oxigraph has its store in memory, filled by its bulk loader.")
+    return section
 
 
 def _compare(
-    section: Section, options: Options, what: str, file_format: str, folder: Path, count: int
+    section: Section,
+    options: Options,
+    what: str,
+    file_format: str,
+    folder: Path,
+    count: int,
+    predicate: str = "link",
 ) -> None:
-    able = {system.key for system in options.systems if file_format in system.formats}
-    contenders = contest(options.systems, able, folder, options.repeat, options.limits)
+    systems = options.systems if predicate == "link" else [TIDALOG, OXIGRAPH]
+    able = {system.key for system in systems if file_format in system.formats}
+    contenders = contest(systems, able, folder, options.repeat, options.limits)
     own = next((c for c in contenders if c.system.key == "tidalog" and c.good), None)
     for contender in contenders:
         if contender.system.key not in able:
@@ -89,4 +117,4 @@ def _compare(
             megabytes(contender.peak_bytes),
         )
     section.end_group()
-    section.problems += [f"{what}: {text}" for text in disagreements(contenders, {"link": count})]
+    section.problems += [f"{what}: {text}" for text in disagreements(contenders, {predicate: count})]

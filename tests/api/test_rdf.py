@@ -109,6 +109,17 @@ def test_the_prefixes_of_a_program_win(tmp_path: Path) -> None:
     assert "x:" not in str(kb.facts("triple"))
 
 
+def test_prefixes_that_no_program_can_declare_stay_unknown(tmp_path: Path) -> None:
+    names = {"a-": "http://e/", "é": "http://f/", "": "http://g/", "r": "#"}
+    text = "".join(f"@prefix {name}: <{iri}> . " for name, iri in names.items()) + "a-:a :b é:c ."
+    (tmp_path / "a.ttl").write_text(text)
+    with tidalog.open(tmp_path / "store") as kb:
+        kb.read_rdf(tmp_path / "a.ttl")
+    with tidalog.open(tmp_path / "store") as kb:
+        assert dict(kb.program.prefixes) == {"é": "http://f/", "": "http://g/"}
+        assert kb.query("?x :- :b(?x, é:c)").to_rows() == [("<http://e/a>",)]
+
+
 def test_new_prefixes_derive_nothing_again(tmp_path: Path) -> None:
     (tmp_path / "a.ttl").write_text("@prefix ex: <http://e/> . ex:a ex:p ex:b .")
     kb = tidalog.open()

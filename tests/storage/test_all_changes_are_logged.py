@@ -46,11 +46,18 @@ def _advance(kb: tidalog.StoredKnowledgeBase) -> None:
     kb.advance(15)
 
 
+def _read_rdf(kb: tidalog.StoredKnowledgeBase) -> None:
+    path = kb.path.with_name("data.trig")
+    path.write_text("@prefix ex: <http://e/> . ex:s ex:p [] . ex:g { ex:s ex:p ex:o }")
+    kb.read_rdf(path)
+
+
 CHANGES: dict[str, Change] = {
     "advance": _advance,
     "as_one": _as_one,
     "load": lambda kb: kb.load("rest: back(?y, ?x) :- path(?x, ?y) . edge(x, y) ."),
     "insert": lambda kb: kb.insert("edge", [("c", "d")]),
+    "read_rdf": _read_rdf,
     "delete": lambda kb: kb.delete("edge", [("a", "b")]),
     "apply": lambda kb: kb.apply(tidalog.Update(insertions={"edge": [("c", "d")]})),
     "update": _update,
@@ -76,7 +83,7 @@ WITHOUT_FACTS = {
     ),
     *("asserted_id_rows", "count", "export", "facts", "id_rows", "last_applied", "last_batch", "last_label"),
     *("plan", "prepare_updates", "profile", "query", "read_updates", "seen", "stats", "subscribe"),
-    *("aggregate", "register_aggregate", "write_exports"),
+    *("aggregate", "encoded", "register_aggregate", "write_exports", "write_rdf"),
 }
 """Public methods that change no fact and no rule, of themselves."""
 

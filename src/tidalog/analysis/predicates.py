@@ -36,6 +36,7 @@ from tidalog.rdf.layout import TRIPLE
 from tidalog.rdf.quads import QUAD
 from tidalog.rdf.shorthand import RDF_FORMATS, ROLES, WHY, misplaced
 
+_STATEMENTS: Final = ((TRIPLE, 3), (QUAD, 4))
 _SHOWN_TRIPLES: Final = 10
 
 
@@ -83,20 +84,20 @@ def warn_of_useless_rules(draft: Draft) -> None:
 
 
 def check_triples(draft: Draft) -> None:
-    """A fact of `triple` has no literal as subject, and an IRI as predicate.  A rule may derive and read
-    generalised triples, but one with such a constant is odd."""
+    """A fact of `triple` or `quad` has no literal as subject, and an IRI as predicate.  A rule may derive and
+    read generalised triples, but one with such a constant is odd."""
     for found in misplaced_in(draft.facts, draft.program.prefixes):
         draft.report(found)
     for working in draft.rules:
         for atom in atoms(working.rule):
-            if atom.predicate == TRIPLE and atom.arity == 3 and misplaced(atom.arguments):
+            if (atom.predicate, atom.arity) in _STATEMENTS and misplaced(atom.arguments):
                 span = atom.span or working.rule.span
                 draft.report(NeverMatches(span, **_misplaced_words(atom.arguments, draft.program.prefixes)))
 
 
 def misplaced_in(facts: Iterable[Fact], prefixes: Mapping[str, str]) -> Iterator[LiteralInTriple]:
-    """Errors for the first facts of `triple` that no triple of RDF can be."""
-    triples = (f for f in facts if f.predicate == TRIPLE and len(f.arguments) == 3)
+    """Errors for the first facts of `triple` and `quad` that RDF cannot have."""
+    triples = (f for f in facts if (f.predicate, len(f.arguments)) in _STATEMENTS)
     for fact in islice((f for f in triples if misplaced(f.arguments)), _SHOWN_TRIPLES):
         yield LiteralInTriple(fact.span, **_misplaced_words(fact.arguments, prefixes))
 

@@ -51,6 +51,7 @@ from tidalog.api.violations import Found, Names, look, refusing, unchanged, viol
 from tidalog.builtins import PythonFunction
 from tidalog.engine.interrupts import nowhere
 from tidalog.engine.limits import Limits, ProgressCallback
+from tidalog.lang.names import may_be_declared
 from tidalog.maintain.choose import START_OVER, Options, foresees, keeps_expiries
 from tidalog.maintain.counters import Counters
 from tidalog.maintain.delta import PredicateDelta
@@ -121,7 +122,7 @@ class Database(HeldState):
         """A load of prefixes that are not known yet; None if there are none.  Rules and facts stay."""
         state = self._state
         known = {**STANDARD_PREFIXES, **state.program.prefixes}
-        new = {name: iri for name, iri in found.items() if name not in known}
+        new = {name: iri for name, iri in found.items() if name not in known and may_be_declared(name, iri)}
         if not new:
             return None
         program = replace(state.program, prefixes=MappingProxyType({**new, **state.program.prefixes}))

@@ -46,6 +46,7 @@ from tidalog.api.times import checked_time, shown_time
 from tidalog.api.update_files import UpdateList, UpdatePath, read_updates
 from tidalog.builtins import PythonFunction
 from tidalog.engine.limits import Limits, ProgressCallback
+from tidalog.io.give_back import give_back
 from tidalog.io.result import OnError
 from tidalog.io.update_tables import UpdateTable
 from tidalog.io.update_times import Clock
@@ -149,8 +150,11 @@ class KnowledgeBase(Reader):
             outcome = self._changes.perform(change, progress=bar.run_callback)
             if self._subscriptions:
                 self._changes.publish(outcome)
+            new = outcome.new
         self._warn([*read.warnings, *notices])
         self._learn(prefixes)
+        del load, update, change
+        give_back(new)
 
     def _has_loaded(self, read: ReadProgram, parameters: Mapping[str, Term]) -> bool:
         """Whether a store has this program already, so that there is nothing to do."""
@@ -362,6 +366,8 @@ class KnowledgeBase(Reader):
         self._warn(given.notices)
         self._skipped += given.skipped
         self._learn(given.prefixes)
+        given.facts.clear()
+        give_back(new)
         return new
 
     def read_rdf(

@@ -7,7 +7,6 @@ pyoxigraph, some statements at a time.  Relative IRIs are kept, unless a base is
 from __future__ import annotations
 
 import io
-import re
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -58,7 +57,6 @@ _NO_BASE: Final = f"without-base-{secrets.token_hex(8)}:/"
 """A base for files without one: the parser needs it to check relative IRIs.  It is removed again."""
 _MARK: Final = b"<" + _NO_BASE.encode()
 _CHUNK: Final = 1 << 15
-_PREFIX: Final = re.compile(r"[\w-]*")
 _HINT: Final = 'on_error = "skip" reads what can be read'
 
 BytesRead = Callable[[int, int], object]
@@ -216,7 +214,7 @@ def _read_with_errors(
 def _learn(prefixes: dict[str, str], found: Mapping[str, str]) -> None:
     """The first namespace of a prefix counts."""
     for name, iri in found.items():
-        if _PREFIX.fullmatch(name) and not iri.startswith(_NO_BASE):
+        if not iri.startswith(_NO_BASE):
             prefixes.setdefault(name, iri)
 
 

@@ -71,20 +71,20 @@ def as_table(
             log.add(_in_graphs(path, columns, np.flatnonzero(named), dictionary), int(named.sum()))
         columns = [column[~named] for column in columns[:3]]
     rows, declaration = len(columns[0]), options.declaration
-    if declaration is not None and declaration.is_typed:
-        texts = [pa.chunked_array([dictionary.decode_text(column)]) for column in columns]
-
-        def locate(row: int, field: int) -> tuple[Position, str]:
-            cells = (dictionary.term(int(column[row])) for column in columns)
-            return Position(str(path)), " ".join(map(ntriples_text, cells))
-
-        raw = RawTable(str(path), texts, rows, locate, NAMES, ("any",) * 3)
-        terms, rows = to_terms(raw, None, 3, log, declaration)
-        return RdfTable(terms, rows, None, found.prefixes)
     as_text = None if options.dictionary is not None else dictionary
-    own = [_term_column(column, as_text) for column in columns]
     others = None if quads is None else [_term_column(column, as_text) for column in quads]
-    return RdfTable(own, rows, others, found.prefixes)
+    if declaration is None or not declaration.is_typed:
+        own = [_term_column(column, as_text) for column in columns]
+        return RdfTable(own, rows, others, found.prefixes)
+    texts = [pa.chunked_array([dictionary.decode_text(column)]) for column in columns]
+
+    def locate(row: int, field: int) -> tuple[Position, str]:
+        cells = (dictionary.term(int(column[row])) for column in columns)
+        return Position(str(path)), " ".join(map(ntriples_text, cells))
+
+    raw = RawTable(str(path), texts, rows, locate, NAMES, ("any",) * 3)
+    terms, rows = to_terms(raw, None, 3, log, declaration)
+    return RdfTable(terms, rows, others, found.prefixes)
 
 
 def _none() -> list[Ids]:

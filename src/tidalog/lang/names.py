@@ -28,9 +28,15 @@ PREFIXED: Final = rf"[\w-]*:{IRI_CHARACTER}*"
 NO_PREFIXES: Final[Mapping[str, str]] = MappingProxyType({})
 """Those of no program; the standard ones are known nevertheless."""
 _ABSOLUTE: Final = re.compile(ABSOLUTE)
+_PREFIX_NAME: Final = re.compile(r"(?:[^\W\d](?:[\w-]*\w)?)?")
 _WHOLE_IRI: Final = re.compile(f"{IRI_CHARACTER}+")
 _PREFIXED: Final = re.compile(PREFIXED)
 _LISTED: Final = 12
+
+
+def may_be_declared(prefix: str, iri: str) -> bool:
+    """Whether a program can declare a prefix that data has."""
+    return bool(_PREFIX_NAME.fullmatch(prefix)) and is_absolute(iri) and bool(_WHOLE_IRI.fullmatch(iri))
 
 
 class Names:
