@@ -9,6 +9,7 @@ in the same way; the estimates refine it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
@@ -23,8 +24,11 @@ class Statistics(Protocol):
 
     def count(self, predicate: str, /) -> int: ...
 
-    def fan_out(self, predicate: str, columns: tuple[int, ...], /) -> float:
-        """Estimated number of facts of a predicate that agree with one value in each of these columns."""
+    def fan_out(
+        self, predicate: str, columns: tuple[int, ...], arguments: Sequence[Expression] = (), /
+    ) -> float:
+        """Estimated number of facts of a predicate that agree with one value in each of these columns;
+        `arguments` are those of the atom, if it matters which constants they are."""
 
 
 def assumed_fan_out(columns: tuple[int, ...]) -> float:
@@ -38,7 +42,9 @@ class NoStatistics:
     def count(self, predicate: str, /) -> int:
         return 0
 
-    def fan_out(self, predicate: str, columns: tuple[int, ...], /) -> float:
+    def fan_out(
+        self, predicate: str, columns: tuple[int, ...], arguments: Sequence[Expression] = (), /
+    ) -> float:
         return assumed_fan_out(columns)
 
 
@@ -180,7 +186,7 @@ def instances_of(rule: NormalRule, statistics: Statistics) -> float:
     found = 1.0
     for operator in plan(rule, None, statistics).operators:
         if isinstance(operator, Probe):
-            found *= statistics.fan_out(operator.atom.predicate, operator.bound)
+            found *= statistics.fan_out(operator.atom.predicate, operator.bound, operator.atom.arguments)
     return found
 
 
@@ -195,7 +201,10 @@ def _cost(
     columns = bound_columns(atom, bound)
     joined = bool(columns) or not bound
     constants = sum(1 for a in atom.arguments if not isinstance(a, Variable))
-    return (not joined, statistics.fan_out(atom.predicate, columns), -len(columns), -constants, position)
+    fan_out = statistics.fan_out(atom.predicate, columns, atom.arguments)
+    if not bound & atom.variables:
+        fan_out = max(fan_out, 1.0)  # it gives the same facts to every row
+    return (not joined, fan_out, -len(columns), -constants, position)
 
 
 class _State:
