@@ -21,6 +21,7 @@ from bench.incremental import (
     sustained,
     warm,
 )
+from bench.lubm import figures as lubm
 from bench.windows import memory, shares, slides
 from bench.windows import warm as warm_windows
 
@@ -42,6 +43,7 @@ JOBS: dict[str, Callable[..., object]] = {
     "components": components.run,
     "counting": counting.run,
     "blinking": blinking.run,
+    "lubm": lubm.run,
     "warm-windows": warm_windows.run,
     "window-shares": shares.run,
     "window-slides": slides.run,

@@ -39,6 +39,7 @@ from tidalog.api.timed_changes import apply_timed, check, check_time, read_time,
 from tidalog.builtins import PythonFunction
 from tidalog.engine.interrupts import nowhere
 from tidalog.engine.limits import Limits, ProgressCallback
+from tidalog.engine.memory import release_heap
 from tidalog.maintain.choose import START_OVER, Options, keeps_expiries
 from tidalog.maintain.counters import Counters
 from tidalog.maintain.delta import PredicateDelta
@@ -53,6 +54,8 @@ from tidalog.rdf.layout import Split
 
 _FEW: Final = 256
 """Facts that are maintained however few there are in all."""
+_MANY: Final = 1 << 18
+"""Facts of a load after which the memory that reading them took is given back."""
 _BULK_SHARE: Final = 4
 """More than one in this many of all facts are not maintained: everything is derived again."""
 
@@ -116,7 +119,10 @@ class Database(HeldState):
                 update = EncodedUpdate(insertions=load.facts, time=load.time, accepted=load.accepted)
                 self.read_time(update)
                 return stored_facts(self.windows, self.analysis.triples, update, self._store)
-            return self._insert_explicit(load.facts)
+            new = self._insert_explicit(load.facts)
+        if sum(part.count for part in load.facts) >= _MANY:
+            release_heap()
+        return new
 
     def _store(self, update: EncodedUpdate) -> int:
         """Deletes and inserts explicit facts and derives nothing.  Returns how many are new."""

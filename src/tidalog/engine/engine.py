@@ -11,9 +11,9 @@ import numpy.typing as npt
 from tidalog.engine.array_types import Int64Table
 from tidalog.engine.bitmaps import Bits, terms_of_column
 from tidalog.engine.bits import EXPLICIT, STATUS_EXPLICIT
+from tidalog.engine.column_samples import ColumnSample, sample_of
 from tidalog.engine.compaction import compact_ids, compact_rows
 from tidalog.engine.derivation_counts import DerivationCounts
-from tidalog.engine.column_samples import ColumnSample, sample_of
 from tidalog.engine.dictionary import Dictionary
 from tidalog.engine.dictionary_kernels import Terms
 from tidalog.engine.expiries import ExpiryStore

@@ -113,6 +113,7 @@ def _follow(
         tuple(added),
         removed,
         rechecked,
+        sum(instances_of(rule, engine) for rule in removed),
         sum(instances_of(rule, engine) for rule in no_longer_derive),
         from_scratch=stage.fold is not None or any(old.stage.fold is not None for old in olds),
     )

@@ -182,7 +182,10 @@ def best_start(rule: NormalRule, statistics: Statistics) -> int | None:
 
 
 def instances_of(rule: NormalRule, statistics: Statistics) -> float:
-    """An estimate of how many instances a rule has, filters and negations left aside."""
+    """An estimate of how many instances a rule has over facts that are complete, filters and negations left
+    aside."""
+    if not all(statistics.count(atom.predicate) for atom in rule.atoms):
+        return 0.0
     found = 1.0
     for operator in plan(rule, None, statistics).operators:
         if isinstance(operator, Probe):
