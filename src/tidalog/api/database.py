@@ -39,7 +39,6 @@ from tidalog.api.timed_changes import apply_timed, check, check_time, read_time,
 from tidalog.builtins import PythonFunction
 from tidalog.engine.interrupts import nowhere
 from tidalog.engine.limits import Limits, ProgressCallback
-from tidalog.engine.memory import release_heap
 from tidalog.maintain.choose import START_OVER, Options, keeps_expiries
 from tidalog.maintain.counters import Counters
 from tidalog.maintain.delta import PredicateDelta
@@ -121,7 +120,7 @@ class Database(HeldState):
                 return stored_facts(self.windows, self.analysis.triples, update, self._store)
             new = self._insert_explicit(load.facts)
         if sum(part.count for part in load.facts) >= _MANY:
-            release_heap()
+            self.engine.release_heap()
         return new
 
     def _store(self, update: EncodedUpdate) -> int:

@@ -20,6 +20,7 @@ from tidalog.engine.expiries import ExpiryStore
 from tidalog.engine.fact_kernels import Facts as FactArrays
 from tidalog.engine.facts import FactStore
 from tidalog.engine.index import Indexes
+from tidalog.engine.memory import release_heap
 from tidalog.engine.plan_compiler import Catalogue
 from tidalog.engine.savepoint import Savepoint
 from tidalog.engine.undo_log import Log, UndoLog
@@ -170,6 +171,10 @@ class EmbeddedEngine:
         is in use."""
         if most is not None and 2 * self.nbytes > most:
             self.indexes.release_temporary()
+
+    def release_heap(self) -> None:
+        """Gives back the memory that reading many facts took."""
+        release_heap()
 
     def forget_derived(self) -> None:
         """Only explicit facts stay, in the order they had within their predicates; hidden predicates go.  An
