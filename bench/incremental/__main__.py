@@ -22,6 +22,7 @@ from bench.incremental import (
     sustained,
     warm,
 )
+from bench.lubm import figures as lubm
 from bench.windows import memory, queries, shares, slides
 from bench.windows import warm as warm_windows
 
@@ -44,6 +45,7 @@ JOBS: dict[str, Callable[..., object]] = {
     "components": components.run,
     "counting": counting.run,
     "blinking": blinking.run,
+    "lubm": lubm.run,
     "warm-windows": warm_windows.run,
     "window-shares": shares.run,
     "window-slides": slides.run,

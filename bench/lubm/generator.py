@@ -151,11 +151,8 @@ class _University:
             return found
 
         def named(kind: str, found: Numbers) -> None:
-            link(
-                found,
-                "name",
-                np.concatenate([found[:0], *(terms.one(f'"{kind}{n}"') for n in range(len(found)))]),
-            )
+            texts = [terms.one(f'"{kind}{n}"') for n in range(len(found))]
+            link(found, "name", np.concatenate([found[:0], *texts]))
 
         def person(kind: str, found: Numbers) -> None:
             named(kind, found)
@@ -195,26 +192,24 @@ class _University:
             named(kind, courses[kind])
             link(np.repeat(everyone, counts), "teacherOf", courses[kind])
 
-        students = {
-            kind: entities(
-                f"{kind}Student", len(everyone) * self._between(least, most) + self._between(0, len(everyone))
-            )
-            for kind, least, most in (("Undergraduate", 8, 13), ("Graduate", 3, 3))
-        }
+        students: dict[str, Numbers] = {}
+        for kind, least, most in (("Undergraduate", 8, 14), ("Graduate", 3, 4)):
+            count = self._between(least * len(everyone), most * len(everyone))
+            students[kind] = entities(f"{kind}Student", count)
         for kind, found in students.items():
             person(f"{kind}Student", found)
             link(found, "memberOf", own)
         undergraduates, graduates = students["Undergraduate"], students["Graduate"]
-        link(*(pairs := self._links(undergraduates, courses["Course"], 2, 4))[:1], "takesCourse", pairs[1])
-        link(*(pairs := self._links(graduates, courses["GraduateCourse"], 1, 3))[:1], "takesCourse", pairs[1])
+        for who, course, most in ((undergraduates, "Course", 4), (graduates, "GraduateCourse", 3)):
+            takers, taken = self._links(who, courses[course], most - 2, most)
+            link(takers, "takesCourse", taken)
         degrees(graduates, "undergraduate")
         advised = np.concatenate([undergraduates[self._random.random(len(undergraduates)) < 0.2], graduates])
         link(advised, "advisor", self._random.choice(professors, len(advised)))
         coauthors, papers_of = self._links(graduates, written, 0, 5)
         link(papers_of, "publicationAuthor", coauthors)
 
-        assistants = self._some(graduates, (4, 5))
-        assistants = assistants[: len(courses["Course"])]
+        assistants = self._some(graduates, (4, 5))[: len(courses["Course"])]
         link(assistants, TYPE, terms.one(f"<{UB}TeachingAssistant>"))
         taught = self._random.choice(courses["Course"], len(assistants), replace=False)
         link(assistants, "teachingAssistantOf", taught)

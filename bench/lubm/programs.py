@@ -116,7 +116,8 @@ cls_svf1: triple(?x, rdf:type, ?r) :-
     triple(?x, ?p, ?y), triple(?y, rdf:type, ?c) .
 cls_int1: triple(?x, rdf:type, ?c) :-
     triple(?c, owl:intersectionOf, ?l), triple(?l, rdf:first, ?a), triple(?l, rdf:rest, ?m),
-    triple(?m, rdf:first, ?b), triple(?m, rdf:rest, rdf:nil), triple(?x, rdf:type, ?a), triple(?x, rdf:type, ?b) .
+    triple(?m, rdf:first, ?b), triple(?m, rdf:rest, rdf:nil),
+    triple(?x, rdf:type, ?a), triple(?x, rdf:type, ?b) .
 cls_int1_of_one: triple(?x, rdf:type, ?c) :-
     triple(?c, owl:intersectionOf, ?l), triple(?l, rdf:first, ?a), triple(?l, rdf:rest, rdf:nil),
     triple(?x, rdf:type, ?a) .

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bench.suites import (
     keyed,
     loading,
+    lubm,
     maintenance,
     papers,
     pipeline,
@@ -36,6 +37,12 @@ SUITES: tuple[Suite, ...] = (
         lambda quick: maintenance.NAMES,
     ),
     Suite("edits", "one rule added and removed, by the number of rules", rule_edits.run),
+    Suite(
+        "lubm",
+        "the Lehigh University Benchmark: materialisation, deletions, axioms",
+        lubm.run,
+        lambda quick: lubm.NAMES,
+    ),
     Suite("queries", "queries with a constant, by the number of facts", queries.run),
     Suite("storage", "stores beside the same work in memory", storage.run),
     Suite(

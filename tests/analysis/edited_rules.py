@@ -100,8 +100,8 @@ def without_warnings(analysis: Analysis) -> list[object]:
 
 
 def same_as_from_scratch(edited: EditedProgram) -> Analysis:
-    """The edited program is what analysis makes of its text and of the layout of its triples, and its graph is
-    that of its rules.  A program is accepted whatever that layout is."""
+    """The edited program is what analysis makes of its text and of the layout of its triples, and its graph
+    is that of its rules.  A program is accepted whatever that layout is."""
     analyse(edited.program)
     fresh = analyse(edited.program, kept=edited.analysis.triples)
     assert without_warnings(edited.analysis) == without_warnings(fresh)

@@ -6,10 +6,10 @@ rule, another arity, a negation in a cycle), the edit is refused with the same m
 Law: `edited.analysis` equals `analyse(edited.program, kept=edited.analysis.triples)`.
 
 The cost is proportional to the edit: only the new rules are lowered.  In a program over triples, a property
-or class that a rule names for the first time gets a relation of its own, which no other rule names; when rules
-go, their relations stay.  Only where general triples are both read and derived may an edit change the normal
-form of other rules.  Then all rules are lowered; those whose normal form changed are removed from the graph
-and added again.
+or class that a rule names for the first time gets a relation of its own, which no other rule names; when
+rules go, their relations stay.  Only where general triples are both read and derived may an edit change the
+normal form of other rules.  Then all rules are lowered; those whose normal form changed are removed from the
+graph and added again.
 """
 
 from __future__ import annotations

@@ -71,6 +71,8 @@ from tidalog.rdf.quads import QUAD, is_union, mentions_quads, union_of, with_uni
 T = TypeVar("T")
 _FEW: Final = 256
 """Facts that are maintained however few there are in all."""
+_MANY: Final = 1 << 18
+"""Facts of a load after which the memory that reading them took is given back."""
 _BULK_SHARE: Final = 4
 """More than one in this many of all facts are not maintained: everything is derived again."""
 
@@ -151,7 +153,10 @@ class Database(HeldState):
                 update = EncodedUpdate(insertions=load.facts, time=load.time, accepted=load.accepted)
                 self.read_time(update)
                 return stored_facts(self.windows, self.analysis.triples, update, self._store)
-            return self._insert_explicit(load.facts)
+            new = self._insert_explicit(load.facts)
+        if sum(part.count for part in load.facts) >= _MANY:
+            self.engine.release_heap()
+        return new
 
     def _store(self, update: EncodedUpdate) -> int:
         """Deletes and inserts explicit facts and derives nothing.  Returns how many are new."""

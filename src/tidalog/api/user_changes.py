@@ -49,6 +49,9 @@ def user_changes(
         for split in splits:
             if split.general in own:
                 own[split.general] = _without_moved(own[split.general], split)
+        # What rules have derived in a general relation, they may now derive in one that is split off.
+        moved = (own[split.general] for split in splits if split.general in own)
+        copied |= any(any(True for _ in flagged(change)) for change in moved)
         change = _triples(engine, layout, own, copied)
         if change is not None:
             found[TRIPLE] = change

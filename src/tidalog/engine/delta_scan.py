@@ -3,6 +3,9 @@
 The scan reads blocks of consecutive ids and sorts each by predicate.  Over a growing store it ends when it
 has caught up with its own results; that is semi-naive evaluation, if the plans' filters let the other atoms
 match ids up to the pivot's only.  A scan can stop anywhere and resume.
+
+A plan whose pivot has a constant is passed over if no fact of the block has it: of a hundred rules over one
+predicate that each name another constant, few have anything to do in a block.
 """
 
 from __future__ import annotations
@@ -11,11 +14,11 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from tidalog.engine.array_types import Int32s, Int32Table, Int64s, Int64Table, int64
+from tidalog.engine.array_types import Int32s, Int32Table, Int64s, Int64Table, Uint64s, int64
 from tidalog.engine.binding_blocks import BUDGET, EXPANDING, LEVEL, PC, PIVOT_REGISTER, ROWS, BindingBlocks
 from tidalog.engine.block_executor import run_plan
 from tidalog.engine.dictionary_kernels import Terms
-from tidalog.engine.fact_kernels import FACTS, Facts
+from tidalog.engine.fact_kernels import ARITY, FACTS, Facts
 from tidalog.engine.jit import compiled, entry, inlined, int32_at
 from tidalog.engine.opcodes import ANY_ID, DONE, FILTER_MASK, FILTER_WANT, PAUSE
 from tidalog.engine.probe import passes
@@ -37,6 +40,14 @@ LIST_AT: Final = 11  # address of a list of facts to scan, NEXT and LIMIT are po
 LIST_SIZE: Final = 12  # its length
 SCAN_CONTROL: Final = 13
 
+SEEN_COLUMNS: Final = 4  # columns of which the values of a block are known
+SEEN_BITS: Final = 12  # values are told apart by this many bits of a hash
+SEEN_WORDS: Final = 1 << (SEEN_BITS - 6)
+_MIX: Final = np.uint32(0x9E3779B1)
+_SHIFT: Final = np.uint32(32 - SEEN_BITS)
+_IN_WORD: Final = np.uint32(63)
+_WORD: Final = np.uint32(6)
+_ONE: Final = np.uint64(1)
 START_COST: Final = 64  # rows that starting a plan counts as, so that blocks of one fact pause too
 
 
@@ -57,6 +68,7 @@ class DeltaScan(NamedTuple):
     tails: Int32s
     links: Int32s  # position in the block → next position of the same predicate, + 1
     touched: Int32s  # predicates of the block
+    seen: Uint64s  # SEEN_WORDS for each column: the hashes of its values in the facts under way
 
 
 def new_delta_scan(predicates: int, block: int, begin: int, limit: int) -> DeltaScan:
@@ -69,6 +81,7 @@ def new_delta_scan(predicates: int, block: int, begin: int, limit: int) -> Delta
         tails=np.zeros(predicates, np.int32),
         links=np.zeros(block, np.int32),
         touched=np.empty(predicates, np.int32),
+        seen=np.zeros(SEEN_COLUMNS * SEEN_WORDS, np.uint64),
     )
 
 
@@ -138,6 +151,38 @@ def start_plan(
         for i in range(rows):
             target[i] = arguments[int64(offsets[pivots[i]]) + column]
     start_level(blocks, load_at + 2 * loads, rows)
+
+
+@compiled
+def note_values(facts: Facts, scan: DeltaScan, predicate: int, count: int) -> None:
+    """Notes the values of the facts under way, column by column."""
+    seen, arguments, offsets, ids = scan.seen, facts.arguments, facts.offset, scan.ids
+    for column in range(min(SEEN_COLUMNS, facts.extent[predicate, ARITY])):
+        begin = column * SEEN_WORDS
+        for word in range(begin, begin + SEEN_WORDS):
+            seen[word] = 0
+        for i in range(count):
+            h = bits_of(arguments[int64(offsets[ids[i]]) + column])
+            seen[begin + int64(h >> _WORD)] |= _ONE << np.uint64(h & _IN_WORD)
+
+
+@inlined
+def bits_of(value: int) -> np.uint32:
+    return np.uint32(np.uint32(value) * _MIX) >> _SHIFT
+
+
+@inlined
+def may_match(scan: DeltaScan, code: np.ndarray, at: int) -> bool:
+    """Whether some fact under way may have the constants of the pivot of a plan."""
+    found = True
+    for j in range(code[at + 2]):
+        column, operand = code[at + 3 + 2 * j], code[at + 4 + 2 * j]
+        if column < SEEN_COLUMNS:
+            h = bits_of(-1 - operand)
+            word = scan.seen[column * SEEN_WORDS + int64(h >> _WORD)]
+            if not word & (_ONE << np.uint64(h & _IN_WORD)):
+                found = False
+    return found
 
 
 @compiled
@@ -250,12 +295,15 @@ def scan_delta(
             predicate = scan.touched[control[GROUP]]
             if control[PLAN] == 0:
                 control[TAKEN] = take_group(scan, predicate, control[BEGIN])
+                note_values(facts, scan, predicate, control[TAKEN])
             first_plan, last_plan = plans_of(plans.first, predicate)
             j = first_plan + control[PLAN]
             if j < last_plan:
                 control[PLAN] += 1
-                control[CURRENT] = plans.order[j]
                 at = plans.starts[plans.order[j]]
+                if not may_match(scan, plans.code, at):
+                    continue
+                control[CURRENT] = plans.order[j]
                 start_plan(facts, plans.filters, plans.code, at, scan.ids, control[TAKEN], blocks)
                 blocks.control[BUDGET] -= control[TAKEN] + START_COST
                 if blocks.control[BUDGET] < 0:

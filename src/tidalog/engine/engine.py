@@ -11,6 +11,7 @@ import numpy.typing as npt
 from tidalog.engine.array_types import Int64Table
 from tidalog.engine.bitmaps import Bits, terms_of_column
 from tidalog.engine.bits import EXPLICIT, STATUS_EXPLICIT
+from tidalog.engine.column_samples import ColumnSample, sample_of
 from tidalog.engine.compaction import compact_ids, compact_rows
 from tidalog.engine.derivation_counts import DerivationCounts
 from tidalog.engine.dictionary import Dictionary
@@ -20,11 +21,13 @@ from tidalog.engine.expiries import ExpiryStore
 from tidalog.engine.fact_kernels import Facts as FactArrays
 from tidalog.engine.facts import FactStore
 from tidalog.engine.index import Indexes
+from tidalog.engine.memory import release_heap
 from tidalog.engine.plan_compiler import Catalogue
 from tidalog.engine.savepoint import Savepoint
 from tidalog.engine.undo_log import Log, UndoLog
 from tidalog.model.facts import Facts, Ids, Mask
 from tidalog.model.program import Expression
+from tidalog.model.terms import Term
 from tidalog.plan.executed import Executed
 from tidalog.plan.join_order import assumed_fan_out
 
@@ -56,9 +59,9 @@ class EmbeddedEngine:
         self.names: list[str] = []
         self.arities: list[int] = []
         self._numbers: dict[str, int] = {}
-        self._distinct: dict[tuple[int, int], tuple[int, float]] = {}
-        """Predicate and column → facts there were, and an estimate of the terms in the column."""
-        self._samples: dict[int, tuple[int, list[Ids]]] = {}
+        self._samples: dict[tuple[int, int], ColumnSample] = {}
+        """By predicate and column."""
+        self._some: dict[int, tuple[int, list[Ids]]] = {}
         """Predicate → facts there were, and some of them."""
         self.derived = False
         """Whether some fact may be there that is not explicit."""
@@ -174,6 +177,10 @@ class EmbeddedEngine:
         if most is not None and 2 * self.nbytes > most:
             self.indexes.release_temporary()
 
+    def release_heap(self) -> None:
+        """Gives back the memory that reading many facts took."""
+        release_heap()
+
     def forget_derived(self) -> None:
         """Only explicit facts stay, in the order they had within their predicates; hidden predicates go.  An
         error before they are copied leaves everything as it was."""
@@ -190,8 +197,8 @@ class EmbeddedEngine:
         self.store, self.indexes, self.log, self.counts = copy.store, copy.indexes, copy.log, copy.counts
         self.names, self.arities, self._numbers = copy.names, copy.arities, copy._numbers
         self.expiries = copy.expiries
-        self._distinct, self.executed, self.derivations = copy._distinct, copy.executed, copy.derivations
-        self._samples = copy._samples
+        self._some = copy._some
+        self._samples, self.executed, self.derivations = copy._samples, copy.executed, copy.derivations
         self.derived = False
 
     def forget_predicates(self, count: int) -> None:
@@ -199,9 +206,8 @@ class EmbeddedEngine:
         for name in self.names[count:]:
             del self._numbers[name]
         del self.names[count:], self.arities[count:]
-        self._distinct = {key: known for key, known in self._distinct.items() if key[0] < count}
-        for number in [number for number in self._samples if number >= count]:
-            del self._samples[number]
+        self._samples = {key: known for key, known in self._samples.items() if key[0] < count}
+        self._some = {number: known for number, known in self._some.items() if number < count}
 
     def compact(self) -> tuple[Offsets, Offsets]:
         """Gives back the memory of what is dead; compacts ids and rows once most that take memory are unused,
@@ -245,34 +251,35 @@ class EmbeddedEngine:
     def sample(self, name: str, size: int) -> list[Ids]:
         """Some facts of a predicate that has any, column by column; the same as long as it has as many."""
         number = self._numbers[name]
-        count, known = self.store.count(number), self._samples.get(number)
+        count, known = self.store.count(number), self._some.get(number)
         if known is None or known[0] != count:
             ids = self.store.ids(number)
             ids = np.ascontiguousarray(ids[:: max(1, len(ids) // size)])
             columns = [self.store.column(ids, column) for column in range(self.arities[number])]
-            known = self._samples[number] = count, columns
+            known = self._some[number] = count, columns
         return known[1]
 
     def fan_out(self, name: str, columns: tuple[int, ...], arguments: Sequence[Expression] = (), /) -> float:
-        """Estimated facts of a predicate that agree with one value in each column, from a sample."""
+        """Estimated facts of a predicate that agree with the constants among some arguments, and with one
+        value in each other column, from a sample."""
         number = self._numbers.get(name)
         count = self.store.count(number) if number is not None else 0
         if number is None or count == 0:
             return assumed_fan_out(columns)
         estimate = float(count)
         for column in columns:
-            estimate /= self._distinct_in(number, column, count)
+            values = self._values_in(number, column, count)
+            constant = arguments[column] if column < len(arguments) else None
+            if isinstance(constant, Term):
+                estimate *= values.share(self.dictionary.id_of(constant))
+            else:
+                estimate /= values.distinct
         return max(estimate, 1.0 / count)
 
-    def _distinct_in(self, number: int, column: int, count: int) -> float:
-        known = self._distinct.get((number, column))
-        if known is None or known[0] != count:
+    def _values_in(self, number: int, column: int, count: int) -> ColumnSample:
+        known = self._samples.get((number, column))
+        if known is None or known.facts != count:
             ids = self.store.ids(number)
             sample = np.ascontiguousarray(ids[:: max(1, len(ids) // _SAMPLE)])
-            _, times = np.unique(self.store.column(sample, column), return_counts=True)
-            once, twice = int((times == 1).sum()), int((times == 2).sum())
-            # Values that the sample has not seen, after Chao; a sample without repetitions is of a key.
-            unseen = once * (once - 1) / (2.0 * (twice + 1))
-            estimate = count if once == len(sample) else len(times) + unseen
-            known = self._distinct[number, column] = count, max(1.0, min(float(count), estimate))
-        return known[1]
+            known = self._samples[number, column] = sample_of(self.store.column(sample, column), count)
+        return known

@@ -7,6 +7,7 @@ back.  Where the system grants no such reservation, arrays are allocated and cop
 
 from __future__ import annotations
 
+import ctypes
 import mmap
 import sys
 from typing import Final, TypeVar
@@ -21,6 +22,7 @@ _NO_RESERVE: Final[int] = getattr(  # Python has no name for it before 3.13
 )
 _SMALL: Final = 1 << 21  # bytes below which copying is cheaper than a mapping of its own: one large page
 _FACTOR: Final = 4
+_trim: Final = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
 
 
 def resized(array: npt.NDArray[Element], used: int, needed: int, most: int) -> npt.NDArray[Element]:
@@ -65,6 +67,12 @@ def give_back(array: npt.NDArray[Element], begin: int, end: int) -> None:
     start, stop = -(-start // mmap.PAGESIZE) * mmap.PAGESIZE, stop // mmap.PAGESIZE * mmap.PAGESIZE
     if start < stop:
         area.madvise(mmap.MADV_DONTNEED, start, stop - start)
+
+
+def release_heap() -> None:
+    """Gives memory that was freed back to the system, which the C library keeps after much was allocated."""
+    if _trim is not None:
+        _trim(0)
 
 
 def is_reserved(array: npt.NDArray[Element]) -> bool:

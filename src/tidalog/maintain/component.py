@@ -43,8 +43,10 @@ class ComponentEdit:
     """Removed rules with fewer instances than their predicate has facts: these are searched for."""
     rechecked: frozenset[str]
     """Predicates of the other removed rules: each of their facts is checked."""
+    searched: float
+    """Instances of the rules that are searched for, estimated."""
     lost: float
-    """Instances of the rules that it has lost, estimated."""
+    """Instances of all rules that it has lost, estimated."""
     from_scratch: bool
     """Whether the component is derived from scratch."""
 

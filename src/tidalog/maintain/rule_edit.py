@@ -113,6 +113,7 @@ def _follow(
         tuple(added),
         removed,
         rechecked,
+        sum(instances_of(rule, engine) for rule in removed),
         sum(instances_of(rule, engine) for rule in no_longer_derive),
         from_scratch=stage.fold is not None or any(old.stage.fold is not None for old in olds),
     )
@@ -152,14 +153,24 @@ def _out_of_order(
     engine: EmbeddedEngine, olds: Iterable[MaintainedComponent], merged: Sequence[int]
 ) -> Iterator[Ids]:
     """Implicit facts that may be older than what they follow from: ids were not ranks across components, nor
-    between a component and a predicate without rules."""
+    between a component and a predicate without rules.  They follow by a rule that reads what another
+    component has; whatever follows from them within theirs still has a larger id."""
     extent, count = engine.store.arrays.extent, engine.store.count
     own = set(merged)
     for old in olds:
-        last = max((int(extent[n, LAST]) for n in own.intersection(old.lower) if count(n)), default=-1)
-        for number in own.intersection(old.numbers) if last >= 0 else ():
-            ids = engine.store.ids(number, 0, int(EXPLICIT), 0)
-            yield np.ascontiguousarray(ids[ids < last])
+        lower = {n for n in own.intersection(old.lower) if count(n)}
+        if not lower:
+            continue
+        last: dict[str, int] = {}
+        for rule in old.stage.every_rule:
+            for atom in rule.atoms:
+                number = engine.predicate(atom.predicate)
+                if number in lower:
+                    head = _head(rule)
+                    last[head] = max(last.get(head, -1), int(extent[number, LAST]))
+        for head, end in last.items():
+            ids = engine.store.ids(engine.predicate(head), 0, int(EXPLICIT), 0)
+            yield np.ascontiguousarray(ids[ids < end])
 
 
 def give_rules_facts(engine: EmbeddedEngine, marks: Sequence[str]) -> None:

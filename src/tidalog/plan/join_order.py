@@ -182,11 +182,14 @@ def best_start(rule: NormalRule, statistics: Statistics) -> int | None:
 
 
 def instances_of(rule: NormalRule, statistics: Statistics) -> float:
-    """An estimate of how many instances a rule has, filters and negations left aside."""
+    """An estimate of how many instances a rule has over facts that are complete, filters and negations left
+    aside."""
+    if not all(statistics.count(atom.predicate) for atom in rule.atoms):
+        return 0.0
     found = 1.0
     for operator in plan(rule, None, statistics).operators:
         if isinstance(operator, Probe):
-            found *= statistics.fan_out(operator.atom.predicate, operator.bound)
+            found *= statistics.fan_out(operator.atom.predicate, operator.bound, operator.atom.arguments)
     return found
 
 
@@ -202,6 +205,8 @@ def _cost(
     joined = bool(columns) or not bound
     constants = sum(1 for a in atom.arguments if not isinstance(a, Variable))
     fan_out = statistics.fan_out(atom.predicate, columns, atom.arguments)
+    if not bound & atom.variables:
+        fan_out = max(fan_out, 1.0)  # it gives the same facts to every row
     return (not joined, fan_out, -len(columns), -constants, position)
 
 

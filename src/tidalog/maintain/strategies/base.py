@@ -61,7 +61,7 @@ class ComponentUpdate:
             for number in component.numbers:
                 seeds += len(txn.to_delete.get(number, ()))
         if component.edit is not None:
-            seeds += len(component.suspects())
+            seeds += len(component.suspects()) + int(component.edit.searched)
         self.seeds = seeds
 
     @property
