@@ -7,6 +7,7 @@ from bench.suites import (
     loading,
     lubm,
     maintenance,
+    ontologies,
     papers,
     pipeline,
     queries,
@@ -43,6 +44,7 @@ SUITES: tuple[Suite, ...] = (
         lubm.run,
         lambda quick: lubm.NAMES,
     ),
+    Suite("ontologies", "OWL 2 RL over LUBM, beside owlrl and reasonable", ontologies.run),
     Suite("queries", "queries with a constant, by the number of facts", queries.run),
     Suite("storage", "stores beside the same work in memory", storage.run),
     Suite(

@@ -2,8 +2,8 @@
 
 `owlrl` gives types to literals, has triples with literals as subjects, and makes a literal the same as an
 individual if a functional property has both; so restrictions to a literal are left out for it.  `reasonable`
-has no rules for oneOf, property chains and someValuesFrom on the side of the larger class (scm-svf1).  It takes
-subjects of an inverse functional property for one although their values differ; that kind is left out for it.
+has no rules for oneOf, property chains and someValuesFrom on the side of the larger class (scm-svf1).  It
+takes subjects of an inverse functional property for one although their values differ; that kind is left out.
 """
 
 from __future__ import annotations

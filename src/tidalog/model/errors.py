@@ -11,8 +11,8 @@ reused:
     T130–T149  changes of rules, rewritings
     T150–T169  declarations and types
     T170–T189  windows and time
-    T220–T239  SPARQL
-    T240–T249  equality
+    T190–T199  RDF            T200–T219  ontologies
+    T220–T239  SPARQL         T240–T249  equality
 """
 
 from __future__ import annotations
