@@ -107,3 +107,17 @@ class OnceGenerator(QueryGenerator):
             f"{self.triple()} OPTIONAL {{ {self.triple()} OPTIONAL {{ {self.triple()} {condition} }} }}",
         )
         return f"{{ {self.random.choice(forms)} }}"
+
+
+class PathGenerator(OnceGenerator):
+    """Paths with alternatives everywhere, joined, united and optional; no expressions."""
+
+    def query(self) -> str:
+        verb = self.random.choice(("", "OPTIONAL ", "MINUS "))
+        more = f" {verb}{{ {self.step()} }}" if self.chance(0.5) else ""
+        union = f" UNION {{ {self.step()} }}" if self.chance(0.3) else ""
+        return f"SELECT ?a ?b ?c ?d WHERE {{ ?a :p ?b . {{ {self.step()} }}{union}{more} }}"
+
+    def step(self) -> str:
+        one, two = (self.random.choice(VARIABLES) for _ in range(2))
+        return f"{one} {self.path(2, True)} {two} ."

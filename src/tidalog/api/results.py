@@ -104,7 +104,7 @@ class Result:
 
     def to_pandas(self, *, terms: bool = False) -> pandas.DataFrame:
         """A pandas frame; pandas must be installed.  Its `attrs` say which text is that of IRIs or terms."""
-        _require("pandas")
+        require("pandas")
         table = as_terms(self._table, None if terms else _pandas_holds)
         frame = table.to_pandas()
         for number, field in enumerate(table.schema):
@@ -117,7 +117,7 @@ class Result:
     def to_polars(self, *, terms: bool = False) -> polars.DataFrame:
         """A polars frame; polars must be installed.  It does not say which text columns hold IRIs or
         terms."""
-        _require("polars")
+        require("polars")
         import polars
 
         frame = polars.from_arrow(as_terms(self._table, None if terms else _polars_holds))
@@ -308,7 +308,7 @@ def _polars_holds(kind: pa.DataType) -> bool:
     return not pa.types.is_decimal256(kind)
 
 
-def _require(package: str) -> None:
+def require(package: str) -> None:
     if find_spec(package) is None:
         raise UsageError(NotInstalled(package=package))
 
