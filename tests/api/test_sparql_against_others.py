@@ -128,6 +128,7 @@ def test_many_generated_queries_have_the_same_answers(part: int) -> None:
     assert compared >= size * 3 // 4 and answered >= size // 4, (compared, answered)
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("seed", range(120))
 def test_paths_have_the_ends_that_rdflib_finds(seed: int) -> None:
     generator = PathGenerator(Random(seed))
