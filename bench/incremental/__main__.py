@@ -21,6 +21,7 @@ from bench.incremental import (
     sustained,
     warm,
 )
+from bench.sparql import timed as sparql
 from bench.windows import memory, shares, slides
 from bench.windows import warm as warm_windows
 
@@ -31,6 +32,7 @@ JOBS: dict[str, Callable[..., object]] = {
     "warm-rules": rules.warm,
     "rule-edits": rule_edits.run,
     "point-queries": point_queries.run,
+    "sparql": sparql.run,
     "chains": rules.chains,
     "symmetric-transitive": rules.symmetric_transitive,
     "turbines": rules.more_turbines,

@@ -11,6 +11,7 @@ from bench.suites import (
     queries,
     rule_edits,
     scaling,
+    sparql,
     speed,
     startup,
     storage,
@@ -37,6 +38,7 @@ SUITES: tuple[Suite, ...] = (
     ),
     Suite("edits", "one rule added and removed, by the number of rules", rule_edits.run),
     Suite("queries", "queries with a constant, by the number of facts", queries.run),
+    Suite("sparql", "SPARQL queries over universities, beside pyoxigraph", sparql.run),
     Suite("storage", "stores beside the same work in memory", storage.run),
     Suite(
         "pipeline",

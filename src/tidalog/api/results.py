@@ -24,7 +24,7 @@ from tidalog.io.text_form import any_text, is_dated
 from tidalog.model.amounts import counted
 from tidalog.model.errors import Diagnostic, UsageError
 from tidalog.model.native import Native
-from tidalog.model.term_text import TermWriter, from_python, parse_any, to_python
+from tidalog.model.term_text import TermWriter, from_python, iri_reference, parse_any, to_python
 from tidalog.model.terms import IRI, String, Term, sort_key
 from tidalog.model.terms import Literal as LiteralTerm
 
@@ -322,6 +322,8 @@ def _python_values(column: pa.ChunkedArray, reading: str) -> list[Value]:
     if reading == "string" or _is_plain(column):
         values: list[Value] = column.to_pylist()
         return values
+    if reading == "iri":
+        return cast("list[Value]", _by_distinct(column, iri_reference))
     found = [None if term is None else to_python(term) for term in _cells(column, reading)]
     return cast("list[Value]", found)
 
