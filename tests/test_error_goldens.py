@@ -1,10 +1,10 @@
 """Every message is part of the interface: tests/errors/NUMBER-slug/{program.*, expected.txt}.
 
 A folder holds a program, an update script (`program.upd`), a SPARQL query or update (`program.rq`,
-`program.ru`) that is wrong or odd, or registrations of queries (`program.csparql`), and its messages, word for word.  Errors of the text
-stop there; a program without errors goes on to
-analysis.  Beside a program that is right may stand a script that changes its rules (`change.upd`) and is
-wrong, or the name of a rewriting (`rewriting.txt`) that the program does not have.
+`program.ru`) that is wrong or odd, or registrations of queries (`program.csparql`), and its messages, word
+for word.  Errors of the text stop there; a program without errors goes on to analysis.  Beside a program that
+is right may stand a script that changes its rules (`change.upd`) and is wrong, or the name of a rewriting
+(`rewriting.txt`) that the program does not have.
 """
 
 from __future__ import annotations

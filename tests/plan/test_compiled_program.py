@@ -37,7 +37,7 @@ class Counts:
     def count(self, predicate: str, /) -> int:
         return self.counts.get(predicate, 0)
 
-    def fan_out(self, predicate: str, columns: tuple[int, ...], /) -> float:
+    def fan_out(self, predicate: str, columns: tuple[int, ...], arguments: object = (), /) -> float:
         return float(self.count(predicate) or 10**6) / 10 ** len(columns)
 
 

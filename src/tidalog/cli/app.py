@@ -216,8 +216,8 @@ def sparql_command(
         list[str] | None,
         typer.Argument(
             metavar="[PROGRAM|STORE] [DATA…] [QUERY]",
-            help="A file of rules, a store or RDF data; more RDF data; a query such as "
-            "'SELECT ?x { ?x a ?class }', which -f may read from a file.",
+            help="A file of rules, a store or RDF data; more RDF data; a query in quotes, "
+            "which -f may read from a file.",
         ),
     ] = None,
     file: Annotated[Path | None, value("FILE", "Read the query from this file.", "--file", "-f")] = None,

@@ -37,6 +37,8 @@ class Words:
 def split(words: Sequence[str], file: Path | None) -> Words:
     """The first word is a program, a store or data; further ones are data; the last is the query, unless a
     file has it."""
+    from tidalog.api.open_store import is_store
+
     files, text = list(words), ""
     if file is not None:
         text = read_text(file, "a query")
@@ -47,7 +49,7 @@ def split(words: Sequence[str], file: Path | None) -> Words:
         hint = "write tidalog sparql PROGRAM_OR_STORE 'SELECT ?x { ?x a ?class }', or -f query.rq"
         raise UsageError(BadCommand(problem=problem, hint=hint))
     first, *rest = map(Path, files)
-    if _is_store(first):
+    if is_store(first):
         if rest:
             problem = f"data, {rest[0]}, and a store, {first}"
             raise UsageError(BadCommand(problem=problem, hint="a query does not change a store"))
@@ -55,12 +57,6 @@ def split(words: Sequence[str], file: Path | None) -> Words:
     if _is_data(first):
         return Words([], None, [first, *rest], text)
     return Words([first], None, rest, text)
-
-
-def _is_store(path: Path) -> bool:
-    from tidalog.storage.manifest import NAME
-
-    return (path / NAME).exists()
 
 
 def _is_data(path: Path) -> bool:
