@@ -18,7 +18,8 @@ class OnceGenerator(QueryGenerator):
     """Draws from `random`; equal seeds give equal datasets and queries."""
 
     in_graph = False
-    """pyoxigraph passes over a GRAPH without triple patterns of its own inside."""
+    """pyoxigraph passes over a GRAPH without triple patterns of its own inside, and cuts the rows of LIMIT
+    over all graphs."""
 
     def dataset(self) -> list[Quad]:
         """Triples in Turtle's terms, each in the default graph (None) or in a named one."""
@@ -56,7 +57,7 @@ class OnceGenerator(QueryGenerator):
             inside = self.group(depth - 1)
             self.in_graph = around
             return f"GRAPH {self.random.choice((*GRAPHS, ':none', '?g', '?g'))} {inside}"
-        if depth and choice < 0.18:
+        if depth and choice < 0.18 and not self.in_graph:
             return self.limited()
         return super().element(depth)
 
