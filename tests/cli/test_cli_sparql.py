@@ -59,7 +59,7 @@ def test_data_alone_and_every_format(tidalog: Command) -> None:
         (("d.ttl",), "T077"),
         (("d.ttl", "SELEC"), "T001"),
         (("d.ttl", "INSERT DATA {}"), "T222"),
-        (("d.ttl", "-f", "none.rq"), "T030"),
+        (("d.ttl", "-f", "none.rq"), "T031"),
         (("d.ttl", "ASK {}", "--format", "yaml"), "T076"),
         (("d.ttl", "-f", "q.rq", "--format", "csv"), "T076"),
         (("d.ttl", "ASK {}", "--format", "ttl"), "T076"),
