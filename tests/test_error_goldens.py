@@ -1,10 +1,10 @@
 """Every message is part of the interface: tests/errors/NUMBER-slug/{program.*, expected.txt}.
 
-A folder holds a program, an update script (`program.upd`) or a SPARQL query (`program.rq`) that is wrong or
-odd, or registrations of queries (`program.csparql`), and its messages, word for word.  Errors of the text
-stop there; a program without errors goes on to
-analysis.  Beside a program that is right may stand a script that changes its rules (`change.upd`) and is
-wrong, or the name of a rewriting (`rewriting.txt`) that the program does not have.
+A folder holds a program, an update script (`program.upd`), a SPARQL query or update (`program.rq`,
+`program.ru`) that is wrong or odd, or registrations of queries (`program.csparql`), and its messages, word
+for word.  Errors of the text stop there; a program without errors goes on to analysis.  Beside a program that
+is right may stand a script that changes its rules (`change.upd`) and is wrong, or the name of a rewriting
+(`rewriting.txt`) that the program does not have.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tidalog.analysis.edit_scripts import changed_rules
 from tidalog.analysis.maintenance_program import volz_program, window_program
 from tidalog.api.continuous import register_all
 from tidalog.lang import DIALECTS, dialect_of
-from tidalog.lang.sparql import parse_statement, translate
+from tidalog.lang.sparql import parse_statement, parse_updates, translate
 from tidalog.lang.sparql.algebra import Registration
 from tidalog.lang.updates import read_updates
 from tidalog.model.errors import Diagnostic, ProgramError, Source, TidalogError
@@ -39,6 +39,8 @@ def diagnostics_of(path: Path) -> list[Diagnostic]:
         return read_updates(Source(path.name, text))[1]
     if path.suffix == ".csparql":
         return errors_of_registration(text, path.name)
+    if path.suffix == ".ru":
+        return errors_of_request(text, path.name)
     if path.suffix == ".rq":
         return errors_of_query(text, path.name)
     program, found = DIALECTS[dialect_of(path).name].parse_source(Source(path.name, text))
@@ -66,6 +68,14 @@ def errors_of_query(text: str, name: str) -> list[Diagnostic]:
         return list(tidalog.analysis.analyse(translate(query, "q").program).warnings)
     except ProgramError as error:
         return list(error.diagnostics)
+
+
+def errors_of_request(text: str, name: str) -> list[Diagnostic]:
+    try:
+        parse_updates(text, name=name)
+    except ProgramError as error:
+        return list(error.diagnostics)
+    return []
 
 
 def errors_of_registration(text: str, name: str) -> list[Diagnostic]:

@@ -23,6 +23,7 @@ from bench.incremental import (
     warm,
 )
 from bench.lubm import figures as lubm
+from bench.sparql import timed as sparql
 from bench.windows import memory, queries, shares, slides
 from bench.windows import warm as warm_windows
 
@@ -33,6 +34,7 @@ JOBS: dict[str, Callable[..., object]] = {
     "warm-rules": rules.warm,
     "rule-edits": rule_edits.run,
     "point-queries": point_queries.run,
+    "sparql": sparql.run,
     "chains": rules.chains,
     "symmetric-transitive": rules.symmetric_transitive,
     "turbines": rules.more_turbines,

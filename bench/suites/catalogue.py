@@ -13,6 +13,7 @@ from bench.suites import (
     queries,
     rule_edits,
     scaling,
+    sparql,
     speed,
     startup,
     storage,
@@ -46,6 +47,7 @@ SUITES: tuple[Suite, ...] = (
     ),
     Suite("ontologies", "OWL 2 RL over LUBM, beside owlrl and reasonable", ontologies.run),
     Suite("queries", "queries with a constant, by the number of facts", queries.run),
+    Suite("sparql", "SPARQL queries over universities, beside pyoxigraph", sparql.run),
     Suite("storage", "stores beside the same work in memory", storage.run),
     Suite(
         "pipeline",

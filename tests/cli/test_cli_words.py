@@ -12,7 +12,7 @@ from tidalog.cli.stream_report import print_summary
 from tidalog.model.amounts import counted, duration, rate, times
 from tidalog.spark.progress import Totals
 
-COMMANDS = ("run", "apply", "stream", "query", "check", "fmt", "repl", "version")
+COMMANDS = ("run", "apply", "stream", "query", "sparql", "check", "fmt", "repl", "version")
 
 
 def test_one_is_singular() -> None:

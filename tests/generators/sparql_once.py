@@ -18,7 +18,8 @@ class OnceGenerator(QueryGenerator):
     """Draws from `random`; equal seeds give equal datasets and queries."""
 
     in_graph = False
-    """pyoxigraph passes over a GRAPH without triple patterns of its own inside."""
+    """pyoxigraph passes over a GRAPH without triple patterns of its own inside, and cuts the rows of LIMIT
+    over all graphs."""
 
     def dataset(self) -> list[Quad]:
         """Triples in Turtle's terms, each in the default graph (None) or in a named one."""
@@ -56,7 +57,7 @@ class OnceGenerator(QueryGenerator):
             inside = self.group(depth - 1)
             self.in_graph = around
             return f"GRAPH {self.random.choice((*GRAPHS, ':none', '?g', '?g'))} {inside}"
-        if depth and choice < 0.18:
+        if depth and choice < 0.18 and not self.in_graph:
             return self.limited()
         return super().element(depth)
 
@@ -107,3 +108,22 @@ class OnceGenerator(QueryGenerator):
             f"{self.triple()} OPTIONAL {{ {self.triple()} OPTIONAL {{ {self.triple()} {condition} }} }}",
         )
         return f"{{ {self.random.choice(forms)} }}"
+
+
+class PathGenerator(OnceGenerator):
+    """Basic patterns with alternatives of sequences, inverses and `!`.  Alternatives inside of other paths,
+    paths that may be empty, and joins of groups are evaluated otherwise by rdflib."""
+
+    def query(self) -> str:
+        union = f" UNION {{ {self.step()} }}" if self.chance(0.3) else ""
+        more = self.step() if self.chance(0.4) else ""
+        return f"SELECT ?a ?b ?c ?d WHERE {{ {{ ?a :p ?b . {self.step()} {more} }}{union} }}"
+
+    def step(self) -> str:
+        one, two = (self.random.choice(VARIABLES) for _ in range(2))
+        ways = "|".join(self.way() for _ in range(self.random.randint(1, 3)))
+        return f"{one} ({ways}) {two} ."
+
+    def way(self) -> str:
+        one, two = (self.random.choice((*PREDICATES, "^:p", "^:q")) for _ in range(2))
+        return self.random.choice((one, one, f"({one}/{two})", "!(:p)", "!(:p|:q)"))

@@ -1,4 +1,4 @@
-"""What can be wrong with a call of the knowledge base or a command: T070–T089."""
+"""What can be wrong with a call of the knowledge base or a command: T070–T089, T225."""
 
 from __future__ import annotations
 
@@ -223,3 +223,10 @@ class TwoNames(Diagnostic):
     title = "the name {name} does not fit the text of the rule"
     reason = "the text is {written}"
     hint = "write the name once: before the colon, or beside the text"
+
+
+class StreamInQuery(Diagnostic):
+    number = "T225"
+    title = "{what} in a query that is asked once"
+    reason = "{why}"
+    hint = 'register it: kb.register("name", "SELECT …")'

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, overload
 
@@ -37,9 +38,10 @@ from tidalog.api.naming import parameter_terms
 from tidalog.api.open_update import OpenUpdate
 from tidalog.api.progress import bar_for
 from tidalog.api.reader import Reader
+from tidalog.api.results import require
 from tidalog.api.rules import Rules
 from tidalog.api.sources import ProgramSource, ReadProgram, joined, read_program
-from tidalog.api.sparql_update import updates_of
+from tidalog.api.sparql_update import update_of
 from tidalog.api.streams import AnyUpdate, Encoder, Updates, prepared, source_of, taken_from
 from tidalog.api.subscriptions import Subscription, Subscriptions, check_subscriber, watch_of
 from tidalog.api.times import checked_time, shown_time
@@ -61,6 +63,8 @@ from tidalog.model.update import EncodedUpdate, Label
 from tidalog.storage.records import LOAD
 
 if TYPE_CHECKING:
+    import rdflib
+
     from tidalog.api.ontology import Ontology
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -448,10 +452,18 @@ class KnowledgeBase(Reader):
         """
         check_text(text, "an update", 'write kb.sparql_update("INSERT DATA { … }")')
         with self._lock.at_work():
-            updates = updates_of(self._open(), text, "<update>") or [EncodedUpdate()]
-        updates[-1].label = label
-        updates[-1].time = None if time is None else checked_time(time)
-        return self._changes.maintain_shown(updates, progress)
+            update = update_of(self._open(), text)
+        update.label, update.time = label, None if time is None else checked_time(time)
+        return self._changes.maintain_shown([update], progress)
+
+    def graph(self) -> rdflib.Graph:
+        """The triples as a graph of rdflib, which must be installed: what is added to it and removed from it
+        are updates, and SPARQL goes to this knowledge base."""
+        self._open()
+        require("rdflib")
+        store = import_module("tidalog.rdflib_store").TidalogStore(kb=self)
+        graph: rdflib.Graph = import_module("rdflib").Graph(store)
+        return graph
 
     @locked
     def advance(self, time: object = None, *, progress: bool | None = None) -> Delta:

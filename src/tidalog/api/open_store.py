@@ -13,6 +13,7 @@ from tidalog.builtins import PythonFunction
 from tidalog.engine.limits import Limits
 from tidalog.maintain.choose import Options
 from tidalog.model.errors import StoreError
+from tidalog.storage.manifest import NAME as MANIFEST
 from tidalog.storage.segments import FSYNCS, Fsync
 from tidalog.storage.store import Store, StoreReader
 
@@ -69,3 +70,8 @@ def _for_reading(
             raise
         return kb
     raise AssertionError
+
+
+def is_store(folder: Path) -> bool:
+    """Whether a folder is a store."""
+    return (folder / MANIFEST).exists()

@@ -24,7 +24,7 @@ from tidalog.io.text_form import any_text, is_dated
 from tidalog.model.amounts import counted
 from tidalog.model.errors import Diagnostic, UsageError
 from tidalog.model.native import Native
-from tidalog.model.term_text import TermWriter, from_python, parse_any, to_python
+from tidalog.model.term_text import TermWriter, from_python, iri_reference, parse_any, to_python
 from tidalog.model.terms import IRI, String, Term, sort_key
 from tidalog.model.terms import Literal as LiteralTerm
 
@@ -104,7 +104,7 @@ class Result:
 
     def to_pandas(self, *, terms: bool = False) -> pandas.DataFrame:
         """A pandas frame; pandas must be installed.  Its `attrs` say which text is that of IRIs or terms."""
-        _require("pandas")
+        require("pandas")
         table = as_terms(self._table, None if terms else _pandas_holds)
         frame = table.to_pandas()
         for number, field in enumerate(table.schema):
@@ -117,7 +117,7 @@ class Result:
     def to_polars(self, *, terms: bool = False) -> polars.DataFrame:
         """A polars frame; polars must be installed.  It does not say which text columns hold IRIs or
         terms."""
-        _require("polars")
+        require("polars")
         import polars
 
         frame = polars.from_arrow(as_terms(self._table, None if terms else _polars_holds))
@@ -308,7 +308,7 @@ def _polars_holds(kind: pa.DataType) -> bool:
     return not pa.types.is_decimal256(kind)
 
 
-def _require(package: str) -> None:
+def require(package: str) -> None:
     if find_spec(package) is None:
         raise UsageError(NotInstalled(package=package))
 
@@ -322,6 +322,8 @@ def _python_values(column: pa.ChunkedArray, reading: str) -> list[Value]:
     if reading == "string" or _is_plain(column):
         values: list[Value] = column.to_pylist()
         return values
+    if reading == "iri":
+        return cast("list[Value]", _by_distinct(column, iri_reference))
     found = [None if term is None else to_python(term) for term in _cells(column, reading)]
     return cast("list[Value]", found)
 

@@ -17,12 +17,12 @@ from typing import Final
 from tidalog.analysis import Analysis
 from tidalog.analysis.query import analyse_rules
 from tidalog.api.database import Database
+from tidalog.api.diagnostics import StreamInQuery
 from tidalog.api.load import Environment
 from tidalog.api.recent import Recent
 from tidalog.api.solution_rows import cut, cut_by_key, decoded_columns
 from tidalog.api.sparql_results import Solutions, Triples, Truth
 from tidalog.engine.limits import ProgressCallback
-from tidalog.lang.diagnostics import StreamInQuery
 from tidalog.lang.sparql import parse_statement, translate
 from tidalog.lang.sparql.algebra import Query, Registration
 from tidalog.lang.sparql.answers import Translation

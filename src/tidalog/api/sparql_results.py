@@ -31,6 +31,10 @@ TRIPLE_FORMATS: Final = ("nt", "ttl")
 class Solutions(Result):
     """The solutions of a SELECT, in its order; None is a variable without a value."""
 
+    def in_reading_order(self) -> Solutions:
+        """As they are: ORDER BY says what their order is."""
+        return self
+
     def to_text(self, format: str = "json") -> str:
         """The result in a format of SPARQL 1.1: json, csv, tsv or xml."""
         return _writer(format)(self.columns, self._rows_of_cells())

@@ -17,6 +17,7 @@ import numpy as np
 
 from tidalog.api.bulk_terms import ids_of_many
 from tidalog.api.database import Database
+from tidalog.api.encoded_update import net_update
 from tidalog.api.relations import rows_of
 from tidalog.api.sparql import compiled, solutions
 from tidalog.lang.sparql import parse_updates, translate
@@ -36,8 +37,13 @@ class _Undone(Exception):
     """Ends the trial of some operations."""
 
 
-def updates_of(database: Database, text: str, name: str) -> list[EncodedUpdate]:
-    """What a request changes, as updates to be applied as one.  Raises `ProgramError`."""
+def update_of(database: Database, text: str, name: str = "<update>") -> EncodedUpdate:
+    """What a request changes.  Raises `ProgramError`."""
+    found = net_update([EncodedUpdate(), *_updates_of(database, text, name)])
+    return EncodedUpdate(found.deletions, found.insertions, dictionary=database.dictionary)
+
+
+def _updates_of(database: Database, text: str, name: str) -> list[EncodedUpdate]:
     operations = parse_updates(text, database.program.prefixes, name)
     tried = max((n for n, one in enumerate(operations) if _looks(one)), default=0)
     if tried == 0:

@@ -228,6 +228,38 @@ def query_command(
     answer(report, Work(programs, inputs, store, read_only=True), text, rows, quiet, output)
 
 
+@command(app, "sparql")
+def sparql_command(
+    report: Report,
+    *,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[PROGRAM|STORE] [DATA…] [QUERY]",
+            help="A file of rules, a store or RDF data; more RDF data; a query in quotes, "
+            "which -f may read from a file.",
+        ),
+    ] = None,
+    file: Annotated[Path | None, value("FILE", "Read the query from this file.", "--file", "-f")] = None,
+    format: Annotated[
+        str, value("NAME", "table, json, csv, tsv or xml; of triples table, nt or ttl.", "--format")
+    ] = "table",
+    rows: Annotated[
+        int | None, value("N", "Rows of a table to print; 0 prints all.  Default: 20.", min=0)
+    ] = None,
+    parameter: Parameters = None,
+    dialect: DialectName = None,
+) -> None:
+    """Answer a SPARQL query over a program, a store or RDF data."""
+    from tidalog.cli.sparql import sparql, split
+    from tidalog.cli.work import Work
+
+    given = split(words or [], file)
+    facts = [f"triple={path}" for path in given.data]
+    inputs = Inputs(facts=facts, parameter=parameter, dialect=dialect)
+    sparql(report, Work(given.programs, inputs, given.store, read_only=True), given.text, format, rows)
+
+
 @command(app, "check")
 def check_command(
     report: Report,

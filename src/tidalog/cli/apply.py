@@ -11,13 +11,16 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from tidalog.cli.options import ChangeFiles, Maintenance, bad_option
+from tidalog.api.diagnostics import BadCommand
+from tidalog.cli.options import ChangeFiles, Maintenance, bad_option, read_text
 from tidalog.cli.report import Report, print_predicates, write_text
 from tidalog.cli.work import Work, prepared
 from tidalog.model.amounts import counted, duration, rate
+from tidalog.model.errors import UsageError
 from tidalog.rdf.layout import TRIPLE
 
 if TYPE_CHECKING:
@@ -39,6 +42,8 @@ COUNTERS: Final = (
     "rederivations",
     "recorded",
 )
+REQUEST: Final = ".ru"
+"""Files of SPARQL updates."""
 _LONG: Final = 0.5
 """Seconds after which the progress within an update is shown."""
 _MANY: Final = 10
@@ -166,7 +171,7 @@ def _apply_all(
     report: Report,
     kb: KnowledgeBase,
     work: Work,
-    asked: GivenUpdates,
+    given: GivenUpdates,
     how: Maintenance,
     files: ChangeFiles,
     figures: Figures,
@@ -178,21 +183,29 @@ def _apply_all(
     from tidalog.stream import FirstAlone, ListSource
 
     bad = work.bad_rows
+    others = [path for path in given.paths if Path(path).suffix != REQUEST]
+    requests = [Path(path) for path in given.paths if Path(path).suffix == REQUEST]
+    from_files = given.of_files()
+    if requests and (others or from_files):
+        problem = f"{requests[0]} and other updates"
+        hint = "apply them one after the other, with --store"
+        raise UsageError(BadCommand(problem=problem, hint=hint))
     updates = kb.read_updates(
-        list(asked.paths), on_error="skip" if bad.skip else "error", quarantine=bad.file_of("updates")
+        others, on_error="skip" if bad.skip else "error", quarantine=bad.file_of("updates")
     )
-    updates += [kb.encoded(update) for update in asked.of_files()]
+    updates += map(kb.encoded, from_files)
     if updates.bad.count:
         report.note(f"updates: {counted(updates.bad.count, 'bad row')} left out")
-    given = {rows.predicate for update in updates for rows in update.insertions}
-    given |= {
+    known = {rows.predicate for update in updates for rows in update.insertions}
+    known |= {
         head.predicate for update in updates for rule in coming_rules(kb, update) for head in rule.heads
     }
-    report.warn(w for w in kb.warnings if not (w.number == "W010" and w.values["predicate"] in given))
+    report.warn(w for w in kb.warnings if not (w.number == "W010" and w.values["predicate"] in known))
     kb.materialise()
     done = 0
     with ExitStack() as stack:
         bar = stack.enter_context(ProgressBar(never=report.as_json))
+        texts = [(path.name, read_text(path, "a request")) for path in requests]
         stream = kb.stream(
             FirstAlone(ListSource(updates)),
             look_ahead=how.look_ahead,
@@ -209,11 +222,12 @@ def _apply_all(
         if files.out is not None and registered:
             answers = stack.enter_context(QueryFiles(registered, files.out, files.format))
         start = time.perf_counter()
-        for delta in stream:
+        asked = (kb.sparql_update(text, label=name) for name, text in texts)
+        for delta in chain(stream, asked):
             figures.add(delta, time.perf_counter() - start)
             done += delta.updates
             facts = delta.explicit_facts + delta.implicit_facts
-            bar.on_updates(_label(delta), done, len(updates), facts)
+            bar.on_updates(_label(delta), done, len(updates) + len(texts), facts)
             if out is not None:
                 out.write(delta)
             if answers is not None:

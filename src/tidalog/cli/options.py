@@ -12,7 +12,7 @@ import typer
 
 from tidalog.api.diagnostics import BadArgument
 from tidalog.maintain.registry import AUTO, MARKING_OPTIONS, ORDERS, STRATEGY_OPTIONS
-from tidalog.model.errors import UsageError
+from tidalog.model.errors import DataError, UsageError
 from tidalog.model.term_text import parse_any
 from tidalog.model.terms import Term
 from tidalog.owl import PROFILES
@@ -192,3 +192,16 @@ def read_parameters(texts: Iterable[str] | None) -> dict[str, Term]:
     """Values are read as cells of a table are."""
     pairs = read_pairs(texts, "--parameter", "--parameter limit=10")
     return {name: parse_any(text) for name, text in pairs}
+
+
+def read_text(file: Path, what: str) -> str:
+    """The text of a file that holds a query or a request."""
+    from tidalog.io.diagnostics import FileNotReadable
+
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        why = error.strerror or str(error)
+    except UnicodeDecodeError as error:
+        why = f"the byte at offset {error.start:,} is not UTF-8"
+    raise DataError(FileNotReadable(path=file, why=why, hint=f"{what} is a file of UTF-8 text"))

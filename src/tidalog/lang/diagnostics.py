@@ -1,4 +1,4 @@
-"""Errors (T001–T009, T150–T151, T220–T225) and warnings (W001–…) about the text of a program or a query."""
+"""Errors (T001–T009, T150–T151, T220–T224) and warnings (W001–…) about the text of a program or a query."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class NotAQuery(Diagnostic):
 
 class NotAnUpdate(Diagnostic):
     number = "T223"
-    title = "{word} is not an update"
+    title = "{problem}"
     reason = "{why}"
     hint = "{advice}"
 
@@ -117,13 +117,6 @@ class NotData(Diagnostic):
     title = "{problem}"
     reason = "{why}"
     hint = "{advice}"
-
-
-class StreamInQuery(Diagnostic):
-    number = "T225"
-    title = "{what} in a query that is asked once"
-    reason = "{why}"
-    hint = 'register it: kb.register("name", "SELECT …")'
 
 
 class NoVariable(Diagnostic):

@@ -2,20 +2,17 @@
 
     text ──grammar──▶ tree ──reader──▶ Query, Registration ──translate──▶ rules and an answer predicate
 
-**Covered.**  SELECT, CONSTRUCT and ASK; basic graph patterns with `;`, `,`, `a`, `[…]` and collections;
-FILTER, OPTIONAL, UNION, MINUS, BIND, VALUES, sub-queries, [NOT] EXISTS anywhere in an expression; GROUP BY,
-HAVING, COUNT, SUM, AVG, MIN, MAX, SAMPLE; DISTINCT, ORDER BY, LIMIT, OFFSET; all operators, and the functions
-that are built-ins or registered.  `REGISTER QUERY|STREAM name COMPUTED EVERY 1s AS …` with RSTREAM (default),
+**Covered.**  SELECT, CONSTRUCT, ASK and DESCRIBE: all of SPARQL 1.1 Query but SERVICE, and updates but LOAD,
+CREATE, ADD, MOVE and COPY.  `REGISTER QUERY|STREAM name COMPUTED EVERY 1s AS …` with RSTREAM (default),
 ISTREAM, DSTREAM or CHANGES (both) after REGISTER or AS; `FROM STREAM <s>` with `[RANGE 10s STEP 1s]`,
 `[RANGE 10s TUMBLING]` or `[TRIPLES 1000]`.  Also read: COMPUTE EVERY, `1sec`,
 and typed literals in expressions without `^^`
 (`"PT30M"xsd:duration`, with a warning), as the papers print them.
 
-**Refused, with a numbered error.**  Property paths, GRAPH, SERVICE, DESCRIBE, updates, GROUP_CONCAT, LIMIT in
-a sub-query, blank nodes in a CONSTRUCT template, variables from outside in the inner groups of EXISTS; NOW,
-RAND, UUID, BNODE.
-
-**The dataset is the caller's.**  Rules read one predicate of triples, whatever FROM says.
+**Asked once, or kept up to date.**  `translate(…, once=True)` is for a query that is asked once: LIMIT in a
+sub-query is a stage of its own (`Cut`), NOW, RAND, UUID and BNODE have values, FROM and FROM NAMED choose
+graphs.  Otherwise these are refused, and the dataset is the caller's: whatever FROM says, rules read one
+predicate of triples, and GRAPH one of quads.
 
 **Sets and bags.**  A predicate is a set, so an answer has each row once.  `translate(…, counted=True)` adds
 columns that keep equal solutions apart: then the rows are SPARQL's bag.  Aggregates always count solutions.

@@ -36,12 +36,13 @@ _STARTS: Final = ("start", "registrations", "updates")
 _WORD: Final = re.compile(r"[A-Za-z]+")
 _UPDATES: Final = ("INSERT", "DELETE", "WITH", "CLEAR", "DROP", "LOAD", "CREATE", "ADD", "MOVE", "COPY")
 _QUERIES: Final = ("SELECT", "CONSTRUCT", "ASK", "DESCRIBE", "REGISTER")
+_SHORT: Final = "it is short for other operations"
 _OTHER_UPDATES: Final = {
     "LOAD": ('kb.insert("triple", "file.ttl") loads a file', "nothing is fetched from the network"),
     "CREATE": ("leave it out: a graph is there as soon as it has a triple", "empty graphs are not kept"),
-    "ADD": ("INSERT { GRAPH <to> { ?s ?p ?o } } WHERE { GRAPH <from> { ?s ?p ?o } }", "it is not supported"),
-    "MOVE": ("DELETE { … } INSERT { … } WHERE { … } moves triples", "it is not supported"),
-    "COPY": ("clear the graph, and INSERT { … } WHERE { … } into it", "it is not supported"),
+    "ADD": ("write INSERT { GRAPH <b> { ?s ?p ?o } } WHERE { GRAPH <a> { ?s ?p ?o } }", _SHORT),
+    "MOVE": ("write DELETE { … } INSERT { … } WHERE { … }", _SHORT),
+    "COPY": ("write CLEAR GRAPH <b> ; INSERT { … } WHERE { … }", _SHORT),
 }
 
 
@@ -124,10 +125,11 @@ def _other_statement(error: Diagnostic, start: str) -> Diagnostic | None:
     if start == "start" and word in _UPDATES:
         return NotAQuery(at, word=word, why="it changes facts", advice="run it with kb.sparql_update(…)")
     if start == "updates" and word in _QUERIES:
-        return NotAnUpdate(at, word=word, why="it only reads facts", advice="ask it with kb.sparql(…)")
+        problem, advice = f"{word} is not an update", "ask it with kb.sparql(…)"
+        return NotAnUpdate(at, problem=problem, why="it only reads facts", advice=advice)
     if start == "updates" and word in _OTHER_UPDATES:
         advice, why = _OTHER_UPDATES[word]
-        return NotAnUpdate(at, word=word, why=why, advice=advice)
+        return NotAnUpdate(at, problem=f"{word} is not supported", why=why, advice=advice)
     return None
 
 

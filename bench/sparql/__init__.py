@@ -1,0 +1,1 @@
+"""SPARQL queries over universities, beside pyoxigraph."""

@@ -1,0 +1,2 @@
+PREFIX ex: <http://example.org/>
+SELECT ?x WHERE { ?x ex:near ?y }

@@ -1,0 +1,2 @@
+CLEAR GRAPH <http://example.org/g> ;
+LOAD <http://example.org/towns.ttl>

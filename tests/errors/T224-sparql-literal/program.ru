@@ -1,0 +1,2 @@
+PREFIX ex: <http://example.org/>
+INSERT { "a" ex:near ?y } WHERE { ?x ex:near ?y }
