@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bench.suites import (
+    equality,
     keyed,
     loading,
     maintenance,
@@ -37,6 +38,7 @@ SUITES: tuple[Suite, ...] = (
     ),
     Suite("edits", "one rule added and removed, by the number of rules", rule_edits.run),
     Suite("queries", "queries with a constant, by the number of facts", queries.run),
+    Suite("equality", "equal terms, beside the rules for equality", equality.run),
     Suite("storage", "stores beside the same work in memory", storage.run),
     Suite(
         "pipeline",

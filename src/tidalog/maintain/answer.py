@@ -76,6 +76,20 @@ def answer(
     names them."""
     if not isinstance(query, CompiledQuery):
         query = compile_query(query)
+    (found,) = answers(engine, [query], values, functions, limits, progress, given)
+    return found
+
+
+def answers(
+    engine: EmbeddedEngine,
+    queries: Sequence[CompiledQuery],
+    values: Mapping[Term, Term] = NO_VALUES,
+    functions: Mapping[str, PythonFunction] = NO_FUNCTIONS,
+    limits: Limits = NO_LIMITS,
+    progress: ProgressCallback | None = None,
+    given: Sequence[Facts] = (),
+) -> list[Answer]:
+    """The answers to several queries, whose relations have different names."""
     engine.spare_memory(limits.max_memory)
     runner = Runner(engine, limits, progress, counting=False)
     runner.components = 1
@@ -91,9 +105,9 @@ def answer(
     try:
         for facts in given:
             engine.insert(facts.predicate, facts.columns, facts.count)
-        for component in query.components:
+        for component in (component for query in queries for component in query.components):
             evaluation.run_component(component)
-        return Answer(engine.columns(query.head), engine.count(query.head))
+        return [Answer(engine.columns(query.head), engine.count(query.head)) for query in queries]
     except KeyboardInterrupt:
         raise RunError(Interrupted(where=" in the query")) from None
     finally:
