@@ -14,7 +14,7 @@ from tidalog import IRI, KnowledgeBase
 from tidalog.lang import parse
 from tidalog.reference.equality import with_equality_rules
 
-_CLASSES, _MEMBERS, _UPDATES = 1_000, 10, 100
+_CLASSES, _MEMBERS, _UPDATES = 1_000, 10, 20
 _SEED = 1
 _PROGRAM = """\
 @equality same .
