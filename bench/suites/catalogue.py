@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bench.suites import (
+    equality,
     keyed,
     loading,
     lubm,
@@ -48,6 +49,7 @@ SUITES: tuple[Suite, ...] = (
     Suite("ontologies", "OWL 2 RL over LUBM, beside owlrl and reasonable", ontologies.run),
     Suite("queries", "queries with a constant, by the number of facts", queries.run),
     Suite("sparql", "SPARQL queries over universities, beside pyoxigraph", sparql.run),
+    Suite("equality", "equal terms, beside the rules for equality", equality.run),
     Suite("storage", "stores beside the same work in memory", storage.run),
     Suite(
         "pipeline",

@@ -12,7 +12,7 @@ import numpy as np
 
 from tidalog.api.encoded_update import routed_facts
 from tidalog.engine.engine import EmbeddedEngine
-from tidalog.maintain.equality.matching import all_mentioning, matching, mentioning
+from tidalog.maintain.equality.matching import matching, mentioning
 from tidalog.maintain.equality.relations import (
     DENOTES,
     EQUAL,
@@ -164,14 +164,13 @@ class EqualFacts:
         facts that enter the engine with it or after it."""
         own, hidden = _Rows(), _Rows()
         apart = np.array(sorted(split), np.int32)
-        moved = (
-            {name: self._given_of(name, apart) for name, _ in given_predicates(self.engine)} if split else {}
-        )
+        beside = mentioning(self.engine, self._beside(), apart) if split else {}
+        moved = _given_in(beside)
         outs: dict[str, Table] = {}
         for predicate in {**change.gone, **moved}:
             gone = change.gone.get(predicate)
             rows = moved.get(predicate)
-            parts = [] if rows is None or not len(rows) else [rows]
+            parts = [] if rows is None else [rows]
             if gone is not None:
                 mentioned = self.equal.mentioned(gone)
                 own.delete(predicate, gone[~mentioned])
@@ -180,7 +179,7 @@ class EqualFacts:
                 outs[predicate] = distinct(np.concatenate(parts))
         if split:
             self._note_classes(hidden, split, {})
-            self._note_constants(hidden, apart, split, {})
+            self._note_constants(hidden, beside.get(DENOTES), split, {})
         self.equal.replace(split, {})
         entering: dict[str, Table] = {}
         for predicate in {**outs, **change.came}:
@@ -209,11 +208,27 @@ class EqualFacts:
                 parts.setdefault(facts.predicate, []).append(table_of(facts))
         return {relation: np.concatenate(tables) for relation, tables in parts.items()}
 
-    def _given_of(self, predicate: str, representatives: Ids) -> Table:
-        """Rows of `?given P` that stand for facts with these terms."""
-        relation = GIVEN + predicate
-        arity = self.engine.arity(relation) // 2
-        return mentioning(self.engine, relation, representatives, range(arity, 2 * arity))
+    def _beside(self) -> dict[str, tuple[int, ...]]:
+        """The relations beside the facts, with the columns of representatives."""
+        given = {
+            GIVEN + name: tuple(range(arity, 2 * arity)) for name, arity in given_predicates(self.engine)
+        }
+        return {**given, DENOTES: (1,)}
+
+    def _program(self) -> dict[str, tuple[int, ...]]:
+        """The relations of the program, with all columns."""
+        named = zip(self.engine.names, self.engine.arities, strict=True)
+        return {name: tuple(range(arity)) for name, arity in named if not name.startswith(("#", "?"))}
+
+    def _by_predicate(self, relations: Mapping[str, Table]) -> dict[str, Table]:
+        """The facts of relations of the program by predicate."""
+        found: dict[str, Table] = {}
+        for relation, table in relations.items():
+            whole = table_of(as_triples(facts_of(relation, table), self.layout, self.engine.dictionary))
+            predicate = TRIPLE if self.layout.holds(relation) else relation
+            known = found.get(predicate)
+            found[predicate] = whole if known is None else distinct(np.concatenate([known, whole]))
+        return found
 
     def _leave(self, own: _Rows, hidden: _Rows, predicate: str, out: Table, apart: Ids) -> None:
         """Rows leave `?given P`, and facts that then stand for nothing leave the engine."""
@@ -241,19 +256,20 @@ class EqualFacts:
         own, hidden = _Rows(), _Rows()
         engine, equal = self.engine, self.equal
         old = np.unique(np.concatenate([equal.of_column(members) for members in coming.values()]))
-        plain: dict[str, Table] = {}
-        for relation, table in all_mentioning(engine, old):
-            facts = facts_of(relation, table)
-            table = table[engine.is_explicit(engine.find(facts))]
-            whole = table_of(as_triples(facts_of(relation, table), self.layout, engine.dictionary))
-            predicate = TRIPLE if self.layout.holds(relation) else relation
-            known = plain.get(predicate)
-            plain[predicate] = whole if known is None else distinct(np.concatenate([known, whole]))
-        given = {name: self._given_of(name, old) for name, _ in given_predicates(engine)}
+        program, beside = self._program(), self._beside()
+        found = mentioning(engine, {**program, **beside}, old)
         # An explicit fact of the engine that has no term in a class is one that users gave.
-        plain = {name: whole[~equal.mentioned(whole)] for name, whole in plain.items()}
+        own_facts = {name: table[~equal.mentioned(table)] for name, table in found.items() if name in program}
+        plain = self._by_predicate(
+            {
+                name: table[engine.is_explicit(engine.find(facts_of(name, table)))]
+                for name, table in own_facts.items()
+                if len(table)
+            }
+        )
+        given = _given_in(found)
         self._note_classes(hidden, going, coming)
-        self._note_constants(hidden, old, going, coming)
+        self._note_constants(hidden, found.get(DENOTES), going, coming)
         equal.replace(going, coming)
         for predicate in {**plain, **given}:
             own_rows, rows = plain.get(predicate), given.get(predicate)
@@ -286,12 +302,9 @@ class EqualFacts:
             for number, members in classes.items():
                 target(EQUAL, pairs(members, np.full(len(members), number, np.int32)))
 
-    def _note_constants(self, hidden: _Rows, old: Ids, going: Classes, coming: Classes) -> None:
-        """Called before the classes are replaced."""
-        if not self.engine.count(DENOTES):
-            return
-        rows = mentioning(self.engine, DENOTES, old, (1,))
-        if not len(rows):
+    def _note_constants(self, hidden: _Rows, rows: Table | None, going: Classes, coming: Classes) -> None:
+        """Constants of which the representatives change; called before the classes are replaced."""
+        if rows is None:
             return
         self.equal.replace(going, coming)
         after = self.equal.of_column(rows[:, 0])
@@ -319,10 +332,10 @@ class EqualFacts:
 
     def mentioning(self, terms: Ids) -> dict[str, Table]:
         """The facts of the engine with these terms, by predicate."""
-        found: dict[str, Table] = {}
-        for relation, table in all_mentioning(self.engine, terms):
-            whole = table_of(as_triples(facts_of(relation, table), self.layout, self.engine.dictionary))
-            predicate = TRIPLE if self.layout.holds(relation) else relation
-            known = found.get(predicate)
-            found[predicate] = whole if known is None else distinct(np.concatenate([known, whole]))
-        return found
+        return self._by_predicate(mentioning(self.engine, self._program(), terms))
+
+
+def _given_in(relations: Mapping[str, Table]) -> dict[str, Table]:
+    """Rows of `?given P` among others, by predicate."""
+    found = relations.items()
+    return {name.removeprefix(GIVEN): table for name, table in found if name.startswith(GIVEN)}

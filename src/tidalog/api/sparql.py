@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from tidalog.analysis import Analysis
+from tidalog.analysis.equality import refuse_equality
 from tidalog.analysis.query import analyse_rules
 from tidalog.api.database import Database
 from tidalog.api.diagnostics import StreamInQuery
@@ -27,7 +28,7 @@ from tidalog.lang.sparql import parse_statement, translate
 from tidalog.lang.sparql.algebra import Query, Registration
 from tidalog.lang.sparql.answers import Translation
 from tidalog.lang.sparql.functions import of_one_query
-from tidalog.maintain.answer import Answer, CompiledQuery, answer_in_stages, compile_rules
+from tidalog.maintain.answer import Answer, CompiledQuery, answers, compile_rules
 from tidalog.model.errors import ProgramError
 from tidalog.model.facts import Facts
 from tidalog.model.program import Rule
@@ -108,6 +109,12 @@ class SparqlQueries:
 
 def compiled(database: Database, translation: Translation) -> list[CompiledQuery]:
     """The stages of a query over an analysed program.  Raises `ProgramError`."""
+    refuse_equality(
+        database.program,
+        "a SPARQL query",
+        "its solutions would have one representative for all terms that are equal",
+        "ask kb.query, or say which terms are equal by rules",
+    )
     environment = database.environment
     number = 0
 
@@ -137,10 +144,10 @@ def solutions(
         facts = Facts(one.target, found.columns, found.rows)
         return cut_by_key(dictionary, facts, one.keys, one.order, one.limit, one.offset)
 
-    found = answer_in_stages(
+    *_, found = answers(
         database.engine,
         stages,
-        rows_of,
+        between=rows_of,
         functions={**database.environment.functions, **of_one_query()},
         limits=database.limits,
         progress=progress,

@@ -77,35 +77,22 @@ def answer(
     names them."""
     if not isinstance(query, CompiledQuery):
         query = compile_query(query)
-    return answer_in_stages(
-        engine,
-        [query],
-        _nothing,
-        values=values,
-        functions=functions,
-        limits=limits,
-        progress=progress,
-        hidden=given,
-    )
+    (found,) = answers(engine, [query], values, functions, limits, progress, given)
+    return found
 
 
-def _nothing(stage: int, found: Answer) -> Facts:
-    raise AssertionError("one stage gives nothing to another")
-
-
-def answer_in_stages(
+def answers(
     engine: EmbeddedEngine,
-    stages: Sequence[CompiledQuery],
-    given: Callable[[int, Answer], Facts],
-    *,
+    queries: Sequence[CompiledQuery],
     values: Mapping[Term, Term] = NO_VALUES,
     functions: Mapping[str, PythonFunction] = NO_FUNCTIONS,
     limits: Limits = NO_LIMITS,
     progress: ProgressCallback | None = None,
-    hidden: Sequence[Facts] = (),
-) -> Answer:
-    """The answers of the last of several queries.  `given` makes facts of the answers of each one before it,
-    which the later ones read.  Facts of `hidden` relations are there for all of them."""
+    given: Sequence[Facts] = (),
+    between: Callable[[int, Answer], Facts] | None = None,
+) -> list[Answer]:
+    """The answers to several queries, whose relations have different names.  `between` makes facts of the
+    answers to each query but the last, which those after it read."""
     engine.spare_memory(limits.max_memory)
     runner = Runner(engine, limits, progress, counting=False)
     runner.components = 1
@@ -120,15 +107,16 @@ def answer_in_stages(
     evaluation = SemiNaive(engine, runner, functions, catalogue=catalogue, statistics=statistics)
     savepoint = engine.savepoint()
     try:
-        for facts in hidden:
+        for facts in given:
             engine.insert(facts.predicate, facts.columns, facts.count)
-        for number, query in enumerate(stages, 1):
+        found: list[Answer] = []
+        for query in queries:
+            if found and between is not None:
+                facts = between(len(found) - 1, found[-1])
+                engine.insert(facts.predicate, facts.columns, facts.count)
             for component in query.components:
                 evaluation.run_component(component)
-            found = Answer(engine.columns(query.head), engine.count(query.head))
-            if number < len(stages):
-                facts = given(number - 1, found)
-                engine.insert(facts.predicate, facts.columns, facts.count)
+            found.append(Answer(engine.columns(query.head), engine.count(query.head)))
         return found
     except KeyboardInterrupt:
         raise RunError(Interrupted(where=" in the query")) from None

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from tidalog.builtins import NO_FUNCTIONS, CannotCompute, evaluate
 from tidalog.model.program import Aggregate, Atom, Call, Program, Variable, variables
 from tidalog.reference.clauses import Clause, NotEvaluable, clauses_of
+from tidalog.reference.equality import with_equality_rules
 from tidalog.reference.fact_sets import Fact, Query, Queryable, QueryAtom
 from tidalog.reference.matching import Bindings, Step, _take, _unified, schedule
 
@@ -57,7 +58,8 @@ class PositiveProgram:
     """The clauses of a program with one head each, found by the predicates of their heads and atoms."""
 
     def __init__(self, program: Program) -> None:
-        rules = [clause for clause in clauses_of(program, {}) if clause.head is not None]
+        clauses = clauses_of(with_equality_rules(program), {})
+        rules = [clause for clause in clauses if clause.head is not None]
         self.clauses = tuple(_positive(number, clause) for number, clause in enumerate(rules))
         self._with_head: dict[str, list[PositiveClause]] = {}
         self._with_atom: dict[str, list[tuple[PositiveClause, int]]] = {}
