@@ -1,7 +1,7 @@
 """Every rule of the profiles, by its name: axioms and data, and what follows, compiled and not.
 
-`follows` has triples that the rule derives; `violates` is for rules whose conclusion is "false".  No other rule
-derives the same, which a test shows, or the rule is superfluous in its profile.
+`follows` has triples that the rule derives; `violates` is for rules whose conclusion is "false".  No other
+rule derives the same, which a test shows, or the rule is superfluous in its profile.
 """
 
 from __future__ import annotations

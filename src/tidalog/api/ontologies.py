@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from tidalog.api.ontology import Ontology
 from tidalog.api.ontology_text import read_axioms
 from tidalog.model.errors import UsageError
-from tidalog.owl.diagnostics import AnotherProfile, UnknownProfile
 from tidalog.owl import PROFILES
+from tidalog.owl.diagnostics import AnotherProfile, UnknownProfile
 from tidalog.rdf.layout import TRIPLE
 
 if TYPE_CHECKING:

@@ -93,56 +93,46 @@ def _parsed(text: str, prefixes: Mapping[str, str]) -> list[Triple]:
 
 
 def same_nodes(triples: Iterable[Triple], known: Iterable[Triple]) -> list[Triple]:
-    """Triples with the blank nodes of known ones in the place of their own: of those with the same
-    triples."""
-    wanted = list(triples)
-    axioms = list(known)
-    there = {term for triple in axioms for term in triple if isinstance(term, BlankNode)}
-    own = _descriptions(wanted)
-    unknown = [node for node in own if node not in there]
-    if not unknown:
-        return wanted
+    """Triples with those blank nodes of known ones for their own of which the same is said."""
+    wanted, there = list(triples), set(known)
+    own, theirs = _descriptions(wanted), _descriptions(there)
     of: dict[object, list[BlankNode]] = {}
-    for node, description in _descriptions(axioms).items():
+    for node, description in theirs.items():
         of.setdefault(description, []).append(node)
-    replaced: dict[Term, Term] = {}
-    taken: set[BlankNode] = set()
-    axiom_set = set(axioms)
-    for subject, property_, object_ in wanted:
-        if isinstance(object_, BlankNode) and object_ in own and not isinstance(subject, BlankNode):
-            for node in of.get(own[object_], ()):
-                if node not in taken and (subject, property_, node) in axiom_set:
-                    taken.add(node)
-                    _pair(object_, node, wanted, axioms, own, replaced)
-                    break
+    inner = {object_ for subject, _, object_ in wanted if isinstance(subject, BlankNode)}
+    replaced: dict[Term, Term] = {node: node for node in own if node in theirs}
+    for mine in own:
+        if mine in replaced or mine in inner:
+            continue
+        used = [(subject, property_) for subject, property_, object_ in wanted if object_ == mine]
+        for node in of.get(own[mine], ()):
+            fits = all((subject, property_, node) in there for subject, property_ in used)
+            if fits and node not in replaced.values():
+                _pair(mine, node, (wanted, own), (there, theirs), replaced)
+                break
     return [cast(Triple, tuple(replaced.get(term, term) for term in triple)) for triple in wanted]
 
 
+Described = tuple[Iterable[Triple], Mapping[BlankNode, object]]
+
+
 def _pair(
-    mine: BlankNode,
-    theirs: BlankNode,
-    wanted: list[Triple],
-    axioms: list[Triple],
-    own: Mapping[BlankNode, object],
-    replaced: dict[Term, Term],
+    mine: BlankNode, theirs: BlankNode, own: Described, known: Described, replaced: dict[Term, Term]
 ) -> None:
-    """Pairs the nodes of two descriptions that are equal."""
-    descriptions = _descriptions(axioms)
+    """Pairs two nodes with the same description, and the nodes below them."""
     waiting = [(mine, theirs)]
     while waiting:
         mine, theirs = waiting.pop()
         replaced[mine] = theirs
-        for property_, object_ in _about(mine, wanted):
+        others = list(_about(theirs, known[0]))
+        for property_, object_ in _about(mine, own[0]):
             if isinstance(object_, BlankNode) and object_ not in replaced:
-                for other_property, other in _about(theirs, axioms):
-                    if (
-                        property_ == other_property
-                        and isinstance(other, BlankNode)
-                        and descriptions[other] == own[object_]
-                        and other not in replaced.values()
-                    ):
-                        waiting.append((object_, other))
-                        break
+                waiting += [
+                    (object_, other)
+                    for other_property, other in others
+                    if isinstance(other, BlankNode)
+                    and (other_property, known[1][other]) == (property_, own[1][object_])
+                ][:1]
 
 
 def _about(node: BlankNode, triples: Iterable[Triple]) -> Iterator[tuple[Term, Term]]:
