@@ -98,7 +98,7 @@ class Ontology:
 
     @property
     def _writer(self) -> TermWriter:
-        prefixes = self._kb.program.prefixes
+        prefixes = self._kb._open().program.prefixes
         if self._written is None or self._written[0] is not prefixes:
             self._written = prefixes, TermWriter(prefixes)
         return self._written[1]

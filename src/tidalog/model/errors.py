@@ -11,6 +11,7 @@ reused:
     T130–T149  changes of rules, rewritings
     T150–T169  declarations and types
     T170–T189  windows and time
+    T200–T219  ontologies
 """
 
 from __future__ import annotations

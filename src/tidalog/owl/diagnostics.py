@@ -47,13 +47,6 @@ class NoSuchAxiom(Diagnostic):
     hint = "onto.axioms has all of them"
 
 
-class NoOntology(Diagnostic):
-    number = "T206"
-    title = "this knowledge base has no ontology"
-    reason = "{what} needs one"
-    hint = 'install one: kb.ontology("onto.ttl", profile="owl2-rl")'
-
-
 class OutsideProfile(Diagnostic):
     number = "W023"
     title = "{axiom} is outside of {profile}"

@@ -43,7 +43,7 @@ class Template:
     static: tuple[BodyLiteral, ...]
     dynamic: tuple[BodyLiteral, ...]
     variables: tuple[Variable, ...]
-    """Those of the static part that the rest needs."""
+    """Those of the static part that the rest needs, or all of a constraint, which reports its axioms."""
 
     @property
     def name(self) -> str:
@@ -111,11 +111,14 @@ class _Split:
         if lists:
             static, dynamic = self._parts([one for one in rule.body if one not in lists])
             dynamic = [*lists, *dynamic]
-        bound = {variable for literal in static for variable in variables(literal)}
-        needed = [v for part in (*rule.heads, *dynamic) for v in variables(part) if v in bound]
-        if rule.is_constraint:
-            needed += [v for literal in static for v in variables(literal) if not v.anonymous]
-        return Template(rule, tuple(static), tuple(dynamic), tuple(dict.fromkeys(needed)))
+        needed = {variable for part in (*rule.heads, *dynamic) for variable in variables(part)}
+        bound_in_order = dict.fromkeys(variable for literal in static for variable in variables(literal))
+        chosen = (
+            variable
+            for variable in bound_in_order
+            if variable in needed or (rule.is_constraint and not variable.anonymous)
+        )
+        return Template(rule, tuple(static), tuple(dynamic), tuple(chosen))
 
     def is_static(self, atom: Atom) -> bool:
         return is_static_triple(atom) if atom.predicate == TRIPLE else atom.predicate in self.static_helpers
