@@ -6,6 +6,7 @@ from bench.suites import (
     keyed,
     loading,
     maintenance,
+    ontologies,
     papers,
     pipeline,
     queries,
@@ -36,6 +37,7 @@ SUITES: tuple[Suite, ...] = (
         lambda quick: maintenance.NAMES,
     ),
     Suite("edits", "one rule added and removed, by the number of rules", rule_edits.run),
+    Suite("ontologies", "OWL 2 RL over LUBM, beside owlrl and reasonable", ontologies.run),
     Suite("queries", "queries with a constant, by the number of facts", queries.run),
     Suite("storage", "stores beside the same work in memory", storage.run),
     Suite(

@@ -278,3 +278,46 @@ def test_what_cannot_be_computed_has_an_example(
     strict = tidalog("run", "p.rls", "--strict")
     assert strict.code == 1
     assert example in strict.err
+
+
+ONTOLOGY = """@prefix ex: <http://example.org/> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+ex:Cat rdfs:subClassOf ex:Animal ; owl:disjointWith ex:Dog .
+"""
+PETS = """@prefix ex: <http://example.org/> .
+triple(ex:tom, rdf:type, ex:Cat).
+animal(?x) :- ex:Animal(?x).
+@output animal.
+"""
+
+
+def test_the_axioms_of_an_ontology_are_rules(tidalog: Command, tmp_path: Path) -> None:
+    (tmp_path / "onto.ttl").write_text(ONTOLOGY)
+    (tmp_path / "pets.rls").write_text(PETS)
+    outcome = tidalog("run", "pets.rls", "--ontology", "onto.ttl", "-q")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "ex:tom" in outcome.out
+    as_facts = tidalog("run", "pets.rls", "-f", "triple=onto.ttl", "--profile", "rdfs", "-q")
+    assert (as_facts.code, as_facts.out) == (0, outcome.out)
+    assert "warning[W023]" in as_facts.err
+
+
+def test_what_contradicts_an_ontology_is_named_and_the_exit_code_is_1(
+    tidalog: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "onto.ttl").write_text(ONTOLOGY)
+    (tmp_path / "pets.rls").write_text(PETS + "triple(ex:tom, rdf:type, ex:Dog).")
+    outcome = tidalog("run", "pets.rls", "--ontology", "onto.ttl", "-q")
+    assert outcome.code == 1
+    assert "ex:tom" in outcome.out
+    assert (
+        "warning[W027]: inconsistent by cax-dw: ex:tom rdf:type ex:Cat, ex:tom rdf:type ex:Dog" in outcome.err
+    )
+
+
+def test_an_unknown_profile_is_named(tidalog: Command, tmp_path: Path) -> None:
+    (tmp_path / "pets.rls").write_text(PETS)
+    outcome = tidalog("run", "pets.rls", "--profile", "owl2-el")
+    assert outcome.code == 2
+    assert "error[T200]: there is no profile owl2-el" in outcome.err
