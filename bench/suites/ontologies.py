@@ -1,8 +1,8 @@
 """Ontologies: OWL 2 RL over LUBM, compiled and not, beside `reasonable` and `owlrl`; axioms that change.
 
 LUBM(1,0) comes with the tests; `TIDALOG_LUBM` names a file of N-Triples (gz) of another size.  CPU seconds,
-loading apart.  `reasonable` also converts its result to terms of rdflib in the same call, which takes most of the
-time: a second call, which has nothing left to derive, tells how much.
+loading apart.  `reasonable` also converts its result to terms of rdflib in the same call, which takes most
+of the time: a second call, which has nothing left to derive, tells how much.
 """
 
 from __future__ import annotations

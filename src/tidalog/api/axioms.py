@@ -20,7 +20,7 @@ from tidalog.model.program import Rule
 from tidalog.model.rule_edit import RuleEdit
 from tidalog.model.terms import Term
 from tidalog.owl.axiom_program import answers_of, axiom_program, compiled_templates, stages_named
-from tidalog.owl.profiles import is_of_equality, profile_named
+from tidalog.owl.profiles import COVERED, is_of_equality, profile_named
 from tidalog.owl.residual import CompiledRules, Key
 from tidalog.owl.stages import Template
 from tidalog.owl.vocabulary import CLASSES, PROPERTIES, SAME_AS, Triple
@@ -145,7 +145,8 @@ def equality_rules(profile: str) -> list[Rule]:
 def fixed_rules(profile: str, *, compiled: bool, strict: bool) -> list[Rule]:
     """The rules that the axioms do not change, without those of equality."""
     stages, whole = stages_named(profile), profile_named(profile)
-    rules = (*stages.static, *stages.plain) if compiled else whole.rules
+    generic = [rule for rule in whole.rules if rule.name not in COVERED]
+    rules = (*stages.static, *stages.plain) if compiled else generic
     checks = stages.plain_checks if compiled else whole.checks
     chosen = (*rules, *(checks if strict else ()))
     return [_named(rule, profile) for rule in chosen if rule in checks or not is_of_equality(rule)]

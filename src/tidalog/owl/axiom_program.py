@@ -17,7 +17,7 @@ from tidalog.lang import parse_with_warnings
 from tidalog.model.program import Atom, BodyLiteral, Call, Condition, Program, Rule, Variable
 from tidalog.model.terms import IRI
 from tidalog.owl import PROFILES
-from tidalog.owl.profiles import profile_named, profile_text
+from tidalog.owl.profiles import COVERED, profile_named, profile_text
 from tidalog.owl.stages import Stages, Template, stages_of
 from tidalog.owl.vocabulary import DOMAIN, RANGE, SAME_AS, SUB_CLASS, SUB_PROPERTY, THING
 from tidalog.rdf.layout import TRIPLE, TYPE
@@ -30,9 +30,6 @@ _DIRECT: Final[Mapping[IRI, str]] = {
 }
 """The predicates of `reductions.rls`."""
 _REDUCED: Final = frozenset({"cax-sco", "prp-spo1", "prp-dom", "prp-rng", "rdfs9", "rdfs7", "rdfs2", "rdfs3"})
-_COVERED: Final = frozenset({"cax-eqc1", "cax-eqc2", "prp-eqp1", "prp-eqp2", "cls-int2", "cls-uni"})
-"""What these derive follows by cax-sco and prp-spo1, from what scm-eqc1, scm-eqp1, scm-int and scm-uni
-derive."""
 _X, _Z, _C = Variable("x"), Variable("z"), Variable("c")
 _UNNAMED: Final = (Atom(TRIPLE, (_X, TYPE, _C)), Condition(Call("ISBLANK", (_C,))))
 _SAME: Final = Atom(TRIPLE, (_X, SAME_AS, _Z))
@@ -70,7 +67,7 @@ def axiom_program(profile: str) -> Program:
 
 def compiled_templates(stages: Stages) -> Iterator[Template]:
     """The templates whose rules follow from no others, and that of members of classes without names."""
-    yield from (template for template in stages.templates if template.name not in _COVERED)
+    yield from (template for template in stages.templates if template.name not in COVERED)
     yield from _MEMBERS
 
 

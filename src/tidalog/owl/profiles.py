@@ -12,6 +12,9 @@ from tidalog.model.program import Atom, Rule, Variable, variables
 
 _CHECKED: Final = frozenset({"owl2-rl"})
 """Profiles with constraints."""
+COVERED: Final = frozenset({"cax-eqc1", "cax-eqc2", "prp-eqp1", "prp-eqp2", "cls-int2", "cls-uni"})
+"""What these rules of OWL 2 RL derive follows by cax-sco and prp-spo1, from what scm-eqc1, scm-eqp1, scm-int
+and scm-uni derive.  Ontologies leave them out."""
 _EQUALITY: Final = "eq-"
 """Begins the names of the rules that are needed only where something can be the same as something else."""
 
