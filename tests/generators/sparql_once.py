@@ -56,7 +56,8 @@ class OnceGenerator(QueryGenerator):
             around, self.in_graph = self.in_graph, True
             inside = self.group(depth - 1)
             self.in_graph = around
-            return f"GRAPH {self.random.choice((*GRAPHS, ':none', '?g', '?g'))} {inside}"
+            graph = self.random.choice((*GRAPHS, ":none", "?g", "?g"))
+            return f"GRAPH {graph} {{ {self.triple()} {inside} }}"
         if depth and choice < 0.18 and not self.in_graph:
             return self.limited()
         return super().element(depth)
