@@ -70,3 +70,19 @@ def test_once_no_query_reads_triples_predicates_are_as_they_were() -> None:
     kb.rules.remove("r2")
     kb.queries["q"].drop()
     assert {name: kb.facts(name).to_rows() for name in kb.predicates if name != "far"} == before
+
+
+@pytest.mark.parametrize("derived", [False, True], ids=["nothing derived", "derived"])
+def test_rules_that_negate_what_a_window_changes_have_the_background(derived: bool) -> None:
+    kb = tidalog.open()
+    kb.load(PREFIX + "ex:isIn(ex:b, ex:c) . ex:isIn(?x, ?x) :- ex:isIn(?x, ?y), ~ex:left(?x, ?y) .")
+    if derived:
+        kb.materialise()
+    kb.register("q", OF_STREAM)
+    assert answers(kb) == {("b", "c"), ("b", "b")}
+    arrive(kb, 1, "b", "left", "c")
+    assert answers(kb) == {("b", "c")}
+    kb.insert("<http://e/isIn>", [named("d", "c")], formats=["any"] * 2)
+    assert answers(kb) == {("b", "c"), ("d", "c"), ("d", "d")}
+    kb.advance(30)
+    assert answers(kb) == {("b", "c"), ("b", "b"), ("d", "c"), ("d", "d")}

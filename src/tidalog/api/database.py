@@ -65,7 +65,7 @@ from tidalog.model.registered import Registered, is_of_query
 from tidalog.model.rule_edit import RuleEdit
 from tidalog.model.term_text import STANDARD_PREFIXES
 from tidalog.model.update import EncodedUpdate
-from tidalog.rdf.layout import Split
+from tidalog.rdf.layout import Layout, Split
 from tidalog.rdf.quads import QUAD, is_union, mentions_quads, union_of, with_union
 
 T = TypeVar("T")
@@ -102,7 +102,7 @@ class Database(HeldState):
         _refuse_equality(self.program, registered)
         load = self._planned(with_queries(self.program, registered), self.environment)
         load.registered = registered
-        load.add(*self._newly_given(load.program.rules))
+        load.add(*self._newly_given(load.program.rules, load.analysis.triples))
         return load
 
     def _planned(self, program: Program, environment: Environment, facts: Sequence[Fact] = ()) -> Load:
@@ -174,9 +174,9 @@ class Database(HeldState):
         """The predicates whose explicit facts are a relation of their own."""
         return self._given.names(self.program, self.engine)
 
-    def _newly_given(self, rules: Iterable[Rule]) -> Iterator[Facts]:
+    def _newly_given(self, rules: Iterable[Rule], layout: Layout) -> Iterator[Facts]:
         own = [rule for rule in rules if is_of_query(rule.name)]
-        return newly_given(own, self._given_names, self.engine, self.analysis)
+        return newly_given(own, self._given_names, self.engine, self.analysis, layout)
 
     def _can_stay(self, load: Load) -> bool:
         """Whether the facts that are there can stay in their relations."""
@@ -483,7 +483,7 @@ class Database(HeldState):
     def edit_rules(self, edit: RuleEdit) -> RuleDiff:
         """Edits the rules and derives nothing."""
         added, before = self._added(edit), self.analysis.triples
-        given = list(self._newly_given(self._of_queries(added, edit)[0]))
+        given = list(self._newly_given(self._of_queries(added, edit)[0], before))
         with self._edited(added, edit) as change:
             wanted = relations_of_rules(change.normal_added)
             if not can_stay(self.engine, before, self.analysis.triples, wanted):

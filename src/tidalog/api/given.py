@@ -12,7 +12,7 @@ from dataclasses import replace
 from tidalog.analysis import Analysis
 from tidalog.analysis.datasets import given_predicates
 from tidalog.api.maintenance import Job
-from tidalog.api.relations import rows_of, without
+from tidalog.api.relations import explicit_rows, rows_of, without
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.model.facts import Facts
 from tidalog.model.program import Program, Rule
@@ -74,18 +74,25 @@ def with_newly_given(
     if not new:
         return update
     update = _with_copies(update, new, analysis.triples, engine)
-    facts = list(newly_given(rules, known, engine, analysis))
+    facts = list(newly_given(rules, known, engine, analysis, analysis.triples))
     for gone in update.deletions:  # an update that deletes and inserts a fact inserts it
         facts = [without(part, gone) if part.predicate == gone.predicate else part for part in facts]
     return replace(update, insertions=[*update.insertions, *facts])
 
 
 def newly_given(
-    rules: Iterable[Rule], known: frozenset[str], engine: EmbeddedEngine, analysis: Analysis
+    rules: Iterable[Rule], known: frozenset[str], engine: EmbeddedEngine, analysis: Analysis, layout: Layout
 ) -> Iterator[Facts]:
-    """The explicit facts of predicates that rules begin to read by themselves."""
+    """The explicit facts of predicates that rules begin to read by themselves.  `layout` is the one under
+    which they do: facts in shorthand form may become triples with them."""
     for name in sorted(given_predicates(rules) - known):
-        if name in analysis.predicates or name == TRIPLE:
-            facts = rows_of(engine, analysis, name, True)
-            if facts.count:
+        if name in analysis.predicates or (name == TRIPLE and analysis.triples.active):
+            parts = [rows_of(engine, analysis, name, True)]
+        elif name == TRIPLE:
+            explicit = explicit_rows(engine, analysis.triples)
+            parts = [in_full(part, layout, engine.dictionary) for part in explicit]
+        else:
+            continue
+        for facts in parts:
+            if facts.predicate == name and facts.count:
                 yield Facts(name + GIVEN, facts.columns, facts.count)
