@@ -178,6 +178,10 @@ class Database(HeldState):
         own = [rule for rule in rules if is_of_query(rule.name)]
         return newly_given(own, self._given_names, self.engine, self.analysis, layout)
 
+    def given(self, rules: Iterable[Rule]) -> list[Facts]:
+        """The explicit facts that rules of a query that is evaluated for itself read by themselves."""
+        return list(newly_given(rules, self._given_names, self.engine, self.analysis, self.analysis.triples))
+
     def _can_stay(self, load: Load) -> bool:
         """Whether the facts that are there can stay in their relations."""
         wanted = load.admitted if load.facts_only else relations_of(load.analysis)

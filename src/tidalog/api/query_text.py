@@ -249,12 +249,16 @@ def query_rules(program: Program, queries: Iterable[RegisteredQuery], prefix: st
     return tuple({rule.name: rule for rule in named}.values())
 
 
+def own_rules(query: RegisteredQuery, program: Program) -> tuple[Rule, ...]:
+    """The rules of a query that is evaluated for itself."""
+    return query_rules(without_queries(program), [query], f"{query.name}: ")
+
+
 def components_of(
     query: RegisteredQuery, program: Program, analysis: Analysis, environment: Environment
 ) -> tuple[Component, ...]:
-    """The rules of a query that is evaluated for itself, over an analysed program.  Raises `ProgramError`."""
-    rules = query_rules(without_queries(program), [query], f"{query.name}: ")
-    return analyse_rules(analysis, rules, environment.parameters, environment.arguments)
+    """Those rules over an analysed program.  Raises `ProgramError`."""
+    return analyse_rules(analysis, own_rules(query, program), environment.parameters, environment.arguments)
 
 
 def edit_of_queries(
