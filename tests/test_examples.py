@@ -154,7 +154,9 @@ def test_travellers_are_found_by_continuous_queries(tmp_path: Path) -> None:
         ("3", "+", "cities", "ada", "milano", "implicit"),
         ("8", "-", "cities", "ada", "milano", "implicit"),
     ]
-    where = {(row[0], row[3], row[4], row[5]) for row in emitted("TotalAmountPerBroker")}
+    rows = emitted("TotalAmountPerBroker")
+    assert {row[0] for row in rows if row[1] == "empty"} == {"11", "14"}
+    where = {(row[0], row[3], row[4], row[5]) for row in rows if row[1] == "+"}
     in_train = {(time, "ada", "Train", "train7") for time in "12346"}
     in_milano = {
         (time, "ada", kind, place)

@@ -35,7 +35,7 @@ def of_individuals(triples: set[Triple]) -> set[Triple]:
 @pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "generic"])
 @pytest.mark.parametrize(("profile", "equality"), LAWS)
 def test_steps_of_axioms_and_data_equal_the_oracle(profile: str, equality: bool, compiled: bool) -> None:
-    derived = sum(run_steps(profile, equality, compiled, seed, 14) for seed in (1, 2))
+    derived = sum(run_steps(profile, equality, compiled, seed, 14) for seed in (1, 2, 3))
     assert derived > 25
 
 
@@ -107,7 +107,7 @@ def test_generated_ontologies_use_all_rules_and_derive_something() -> None:
     """Guards the generator: templates of the compiler get values, and individuals types and pairs."""
     used: set[str] = set()
     types = pairs = 0
-    for seed in range(12):
+    for seed in range(30):
         generator = Generator(3000 + seed)
         triples = {triple for _ in range(12) for triple in generator.axiom()}
         triples |= {generator.fact() for _ in range(10)}

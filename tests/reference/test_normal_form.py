@@ -15,6 +15,7 @@ from tidalog.lang import parse_file
 from tidalog.model.errors import ProgramError
 from tidalog.model.program import Aggregate, Atom, Call, Condition, Expression, Negation, Program, Rule
 from tidalog.model.terms import Term
+from tidalog.rdf.quads import with_union
 from tidalog.reference import evaluate
 from tidalog.reference.clauses import declared_row
 
@@ -83,7 +84,10 @@ def test_of_golden_programs(folder: Path) -> None:
             analyse(program)
         assert [d.number for d in error.value.diagnostics] == [refused.read_text().strip()]
         return
+    if program.equalities:
+        return  # the rules for equality are no part of the normal form
     data = imported_facts(folder, program)
+    program = with_union(program, program.facts)
     assert without_empty(model_of_normal_form(program, data)) == without_empty(evaluate(program, data))
 
 

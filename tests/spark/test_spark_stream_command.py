@@ -94,7 +94,7 @@ def test_queries_emit_what_apply_emits_for_the_same_rows(tmp_path: Path) -> None
         with (tmp_path / "applied" / f"{name}.csv").open(newline="") as file:
             expected = [tuple(row.values()) for row in csv.DictReader(file)]
         tables = read_feed(feed_files(tmp_path / "s.tidalog" / "spark" / "answers" / name))
-        found = [tuple(row.values()) for table in tables for row in table.to_pylist()]
+        found = [tuple(v or "" for v in row.values()) for table in tables for row in table.to_pylist()]
         assert sorted(found) == sorted(expected), name
         assert expected
 

@@ -52,6 +52,11 @@ def _read_rdf(kb: tidalog.StoredKnowledgeBase) -> None:
     kb.read_rdf(path)
 
 
+def _ontology(kb: tidalog.StoredKnowledgeBase) -> None:
+    kb.load("@prefix ex: <http://e/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .")
+    kb.ontology("ex:A rdfs:subClassOf ex:B .", profile="rdfs")
+
+
 CHANGES: dict[str, Change] = {
     "advance": _advance,
     "as_one": _as_one,
@@ -61,6 +66,8 @@ CHANGES: dict[str, Change] = {
     "delete": lambda kb: kb.delete("edge", [("a", "b")]),
     "apply": lambda kb: kb.apply(tidalog.Update(insertions={"edge": [("c", "d")]})),
     "update": _update,
+    "sparql_update": lambda kb: kb.sparql_update("INSERT DATA { <e:s> <e:p> <e:o> }"),
+    "ontology": _ontology,
     "register": lambda kb: kb.register("pairs", "?x, ?y :- path(?x, ?y)", emit="changes").pause(),
     "stream": lambda kb: list(
         kb.stream([tidalog.Update(insertions={"edge": [("c", str(i))]}) for i in "pq"])
@@ -83,6 +90,7 @@ WITHOUT_FACTS = {
     ),
     *("asserted_id_rows", "count", "export", "facts", "id_rows", "last_applied", "last_batch", "last_label"),
     *("plan", "prepare_updates", "profile", "query", "read_updates", "seen", "stats", "subscribe"),
+    *("graph", "sparql"),
     *("aggregate", "encoded", "register_aggregate", "write_exports", "write_rdf"),
 }
 """Public methods that change no fact and no rule, of themselves."""

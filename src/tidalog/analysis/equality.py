@@ -123,7 +123,7 @@ def equality_atoms(names: Iterable[str], layout: Layout, x: Variable, y: Variabl
         if not layout.is_shorthand(name):
             yield NormalAtom(name, (x, y))
             continue
-        relation = layout.properties.get(name)
+        relation = layout.relation_of_property(name)
         if relation is not None:
             yield NormalAtom(relation, (x, y))
         else:

@@ -313,7 +313,7 @@ class EqualFacts:
         hidden.delete(DENOTES, rows[changed])
         hidden.insert(DENOTES, pairs(rows[changed, 0], after[changed]))
 
-    def constants(self, ids: Ids) -> list[Facts]:
+    def denoting(self, ids: Ids) -> list[Facts]:
         """The facts with which constants get representatives, as far as they have none."""
         if not len(ids):
             return []

@@ -85,7 +85,7 @@ class EqualMaintenance(Maintenance):
         with self._whole(before) as steps:
             first, entering = facts.after(change, split)
             steps.classes.add(split, {})
-            constants = facts.constants(self._constants(analysis, before, diff))
+            constants = facts.denoting(self._constants(analysis, before, diff))
             pairs = self._given_pairs(analysis)
             many = len(self._joined(pairs, facts, entering)) > _FEW
             coming = [] if many else facts.entered(entering)
@@ -291,7 +291,7 @@ def materialise_equal(
     engine.forget_derived()
     facts = EqualFacts(engine, analysis.triples)
     with engine.savepoint():
-        for part in facts.constants(ids_of_constants(engine, analysis.rules)):
+        for part in facts.denoting(ids_of_constants(engine, analysis.rules)):
             engine.insert(part.predicate, part.columns, part.count)
     pairs = GivenPairs(engine, analysis)
     for _ in range(_ROUNDS):

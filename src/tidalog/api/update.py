@@ -10,7 +10,7 @@ from tidalog.api.times import checked_time
 from tidalog.io.frames import from_python
 from tidalog.io.read import read_table
 from tidalog.io.result import ReadResult
-from tidalog.lang.names import NO_PREFIXES, full_name
+from tidalog.lang.names import NO_PREFIXES
 from tidalog.model.program import Declaration
 from tidalog.model.update import Label
 from tidalog.rdf.layout import TRIPLE
@@ -108,16 +108,15 @@ class Update:
     ) -> ReadResult:
         self._check_open()
         arity, declaration, prefixes = self._known(predicate)
-        name = full_name(predicate, prefixes)
         if isinstance(data, str | os.PathLike):
             return read_table(
                 data,
                 formats=formats,
                 arity=arity,
-                triples=inserts and name == TRIPLE,
+                triples=inserts and predicate == TRIPLE,
                 declaration=declaration,
                 prefixes=prefixes,
-                dataset=name in (TRIPLE, QUAD),
+                dataset=predicate in (TRIPLE, QUAD),
             )
         return from_python(
             data,

@@ -150,6 +150,10 @@ class Layout:
         """The relation that holds all triples of a property, or all members of a class, if there is one."""
         return self.classes.get(iri) or (self.properties.get(iri) if iri != RDF_TYPE else None)
 
+    def relation_of_property(self, iri: str) -> str | None:
+        """The relation that holds all triples of a property, if there is one."""
+        return self.properties.get(iri)
+
     def is_shorthand(self, predicate: str) -> bool:
         """Whether facts of a predicate are triples in shorthand form."""
         return (
