@@ -80,7 +80,7 @@ test-all: lint ## make test, and the slow tests that check the same laws on more
 # The tests of the kernels: those of the engine, and those that run most of the kernels of other packages.
 BOUNDS := tests/engine $(addprefix tests/,$(addsuffix .py,\
 	$(addprefix maintain/test_,shrunk_cases by_blocks counts dred_marks groups)\
-	$(addprefix io/test_io_,delimited rdf_json_arrow)\
+	$(addprefix io/test_,io_delimited io_rdf_json_arrow rdf_round_trips)\
 	$(addprefix storage/test_,formats impossible_numbers)\
 	windows/test_expire))
 
