@@ -84,3 +84,12 @@ def test_requests_are_applied_in_order_and_alone(tidalog: Command) -> None:
     assert update["update"] == "u.ru"
     Path("more.upd").write_text("+ p(a).")
     assert "T077" in tidalog("apply", "p.rls", "u.ru", "more.upd").err
+
+
+def test_a_request_may_bring_the_first_quad_into_a_change_feed(tidalog: Command, tmp_path: Path) -> None:
+    request = "INSERT DATA { GRAPH <http://e/g> { <http://e/a> <http://e/p> <http://e/c> } }"
+    (tmp_path / "quad.ru").write_text(request)
+    tidalog("apply", "p.rls", "quad.ru", "--out", "out")
+    lines = (tmp_path / "out" / "changes.csv").read_text().splitlines()
+    assert "arg4" in lines[0]
+    assert any(",quad," in line and "<http://e/g>" in line for line in lines[1:])

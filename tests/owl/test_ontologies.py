@@ -309,3 +309,24 @@ class TestMessages:
         ontology = kb.ontology(HEAD + PETS, profile="rdfs")
         assert set(numbers(ontology)) == {"W023"}
         assert not tidalog.open().ontology(HEAD + "ex:p rdfs:domain ex:C .", profile="rdfs").warnings
+
+
+DISJOINT = "ex:A owl:disjointWith ex:B ."
+
+
+@pytest.mark.parametrize("derived", [False, True], ids=["nothing derived", "derived"])
+@pytest.mark.parametrize("known", [False, True], ids=["the first axioms", "more axioms"])
+def test_a_refused_ontology_leaves_nothing(derived: bool, known: bool) -> None:
+    kb = tidalog.open()
+    kb.load("@prefix ex: <http://example.org/> . triple(ex:x, rdf:type, ex:A). triple(ex:x, rdf:type, ex:B).")
+    if known:
+        kb.ontology("ex:C rdfs:subClassOf ex:D .", strict=True)
+    if derived:
+        kb.materialise()
+    rules, explicit = dict(kb.rules), set(kb.facts("triple", True).to_terms())
+    with pytest.raises(tidalog.RunError) as error:
+        kb.ontology(DISJOINT, strict=True)
+    assert "T055" in str(error.value)
+    assert dict(kb.rules) == rules
+    assert set(kb.facts("triple", True).to_terms()) == explicit
+    assert len(kb.ontology(strict=True)) == int(known)

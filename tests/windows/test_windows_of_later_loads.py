@@ -96,3 +96,16 @@ def test_a_window_that_does_not_fit_is_refused_and_forgotten(tmp_path: Path) -> 
         before = state(kb)
     with tidalog.open(tmp_path / "s.tidalog", fsync="off") as kb:
         assert (state(kb), kb.program.windows) == (before, ())
+
+
+def test_before_there_is_time_no_expiry_is_known() -> None:
+    kb = tidalog.open()
+    kb.load("path(?x, ?y) :- edge(?x, ?y) .")
+    kb.insert("edge", [("a", "b")])
+    kb.materialise()
+    kb.load("@window edge :- range 10s .")
+    assert kb.now is None
+    assert [row[-1] for row in kb.facts("edge", expiry=True).to_rows()] == [None]
+    with kb.update(time=5) as u:
+        u.insert("edge", [("b", "c")])
+    assert [row[-1].second for row in kb.facts("edge", expiry=True).to_rows()] == [15, 15]

@@ -78,7 +78,8 @@ def expiries_of(database: Database, facts: Facts, explicit: bool | None) -> pa.A
                 found = engine.find(rows)
                 there = np.isin(found, ids)
                 times[np.searchsorted(ids, found[there])] = leave[there]
-    return pa.array(times, pa.timestamp("us", tz="UTC"), mask=times > LAST)
+    unknown = (times > LAST) | (not database.windows.started)
+    return pa.array(times, pa.timestamp("us", tz="UTC"), mask=unknown)
 
 
 def _goes_by_expiries(database: Database, name: str) -> bool:

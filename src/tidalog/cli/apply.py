@@ -217,7 +217,15 @@ def _apply_all(
         )
         out = None
         if files.out is not None:
-            out = stack.enter_context(OutputFolder(kb, files.out, files.format, files.materialised, updates))
+            folder = OutputFolder(
+                kb,
+                files.out,
+                files.format,
+                files.materialised,
+                updates,
+                requests=[text for _, text in texts],
+            )
+            out = stack.enter_context(folder)
         answers = None
         if files.out is not None and registered:
             answers = stack.enter_context(QueryFiles(registered, files.out, files.format))

@@ -7,9 +7,11 @@ FOLDER/materialised/UPDATE/PREDICATE.csv        all facts after each update, wit
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from tidalog.api.rules import rules_added
 from tidalog.io.change_feed import ChangeFeedWriter
@@ -23,20 +25,30 @@ if TYPE_CHECKING:
     from tidalog.model.program import Rule
     from tidalog.model.update import EncodedUpdate, Label
 
+_NAMES_GRAPHS: Final = re.compile(r"\b(graph|with)\b", re.IGNORECASE)
+
 
 class OutputFolder:
     def __init__(
-        self, kb: KnowledgeBase, folder: Path, format: str, materialised: bool, updates: list[EncodedUpdate]
+        self,
+        kb: KnowledgeBase,
+        folder: Path,
+        format: str,
+        materialised: bool,
+        updates: list[EncodedUpdate],
+        *,
+        requests: Sequence[str] = (),
     ) -> None:
+        """`requests` are the texts of SPARQL updates that come, too."""
         self._kb, self._folder, self._format = kb, folder, format
         self._materialised = materialised
-        self._labels_are_text = any(not isinstance(update.label, int) for update in updates)
+        self._labels_are_text = bool(requests) or any(not isinstance(update.label, int) for update in updates)
         self._names: dict[str, str] = {}
         feed = folder / f"changes.{format}"
         self.paths = [feed]
         with writing(folder, "name another folder"):
             folder.mkdir(parents=True, exist_ok=True)
-        self._feed = ChangeFeedWriter(feed, _widest(kb, updates), format)
+        self._feed = ChangeFeedWriter(feed, max(_widest(kb, updates), *map(_width_of, requests), 0), format)
         self._rules: ChangeFeedWriter | None = None
         if any(update.changes_rules for update in updates):
             self.paths.append(folder / f"rules.{format}")
@@ -91,6 +103,11 @@ def _widest(kb: KnowledgeBase, updates: list[EncodedUpdate]) -> int:
         names += [head.predicate for head in heads]
     triples = 3 if any(":" in name or name == TRIPLE for name in names) else 0
     return max([triples, *known, *coming], default=0)
+
+
+def _width_of(request: str) -> int:
+    """The arity of the facts that a request may insert."""
+    return 4 if _NAMES_GRAPHS.search(request) else 3
 
 
 def coming_rules(kb: KnowledgeBase, update: EncodedUpdate) -> list[Rule]:
