@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tidalog.cli.interrupt import stop_on_interrupt
 from tidalog.cli.options import read_pairs, read_parameters
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from tidalog.cli.stream_report import LiveLine, StatsFile
     from tidalog.spark.progress import BatchReport, Listener, Totals
     from tidalog.spark.query import MaintenanceQuery
+
+_LOOK_FOR_CTRL_C: Final = 0.5
+"""Seconds."""
 
 
 def stream(report: Report, how: Streaming, stats: Path | None, quiet: bool) -> None:
@@ -78,7 +81,9 @@ def _run(spark: SparkSession, frame: DataFrame, how: Streaming, line: LiveLine, 
         query = _start(frame, how, listen) if how.key is None else _start_keyed(frame, how, how.key, listen)
         interrupt.watch(query)
         try:
-            query.awaitTermination()
+            # A signal that comes just before a wait without end would be handled after it.
+            while not query.awaitTermination(_LOOK_FOR_CTRL_C):
+                pass
         finally:
             stats.end(query.totals)
     return query.totals
